@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from flask import Flask, current_app, g, request
@@ -14,6 +15,8 @@ from server.accounts.cookies import session_token
 from server.http.notes import note
 from server.http.problems import Refused
 from server.http.site import site
+
+T = TypeVar("T")
 
 _KEY = "viewer"
 _VIEW_AS = "tilelab_view_as"
@@ -83,16 +86,16 @@ def viewer_or_none() -> Viewer | None:
 
 def known_viewer() -> Viewer | None:
     """The signed-in person if this request already looked it up; doesn't query the database."""
-    found: Viewer | None = g.get(_KEY)
-    return found
+    known: Viewer | None = g.get(_KEY)
+    return known
 
 
 def viewer() -> Viewer:
     """The signed-in person; redirects everyone else to sign in, and back here afterwards."""
-    found = viewer_or_none()
-    if found is None:
+    who = viewer_or_none()
+    if who is None:
         raise sign_in_first()
-    return found
+    return who
 
 
 def sign_in_first() -> Refused:
@@ -165,6 +168,13 @@ def nothing_here() -> Refused:
     )  # fmt: skip
 
 
+def existing(found: T | None) -> T:
+    """What was found; refuses the request if there is nothing, or nothing that this viewer may see."""
+    if found is None:
+        raise nothing_here()
+    return found
+
+
 def not_allowed(detail: str) -> Refused:
     """The answer for a page that exists, but that this viewer may not open."""
     return Refused(403, "not_allowed", "You have no access to this page", detail)
@@ -176,18 +186,18 @@ def _look_up() -> tuple[Viewer | None, bool]:
     if not token or not token.isascii():
         return None, True
     with site().readers.begin() as session:
-        found = browser_sessions.find(session, token)
-    if found is None:
+        signed_in = browser_sessions.find(session, token)
+    if signed_in is None:
         return None, True
-    if found.stale:
-        note(lambda session: browser_sessions.note_use(session, found.session_id))
-    if found.viewing is not None:
+    if signed_in.stale:
+        note(lambda session: browser_sessions.note_use(session, signed_in.session_id))
+    if signed_in.viewing is not None:
         view_as: ViewAs = current_app.extensions[_VIEW_AS]
-        view = view_as(found)
+        view = view_as(signed_in)
         if view is not None:
             return view
-    person = found.person
+    person = signed_in.person
     return Viewer(
-        person.id, person.name, person.email, person.admin, person.time_zone, found.session_id,
+        person.id, person.name, person.email, person.admin, person.time_zone, signed_in.session_id,
         creates_courses=person.admin or person.creates_courses,
     ), True  # fmt: skip

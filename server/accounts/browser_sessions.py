@@ -36,10 +36,17 @@ class SignedIn:
     viewing: tuple[int, int] | None = None
 
 
-def begin(session: Session, person: Person, user_agent: str, now: datetime | None = None) -> str:
+def begin(session: Session, person: Person, user_agent: str) -> str:
     """Sign the person in; returns the cookie's value. The database keeps only its hash."""
-    moment = now or datetime.now(UTC)
-    _forget_old(session, person.id, moment)
+    now = datetime.now(UTC)
+    # Delete sessions that ended long ago, except the first: it dates the account's first use.
+    first = select(func.min(BrowserSession.id)).where(BrowserSession.person_id == person.id)
+    over = (
+        BrowserSession.person_id == person.id,
+        BrowserSession.expires_at < now - KEPT,
+        BrowserSession.id != first.scalar_subquery(),
+    )
+    session.execute(delete(BrowserSession).where(*over))
     token = secrets.token_urlsafe(32)
     shown = "".join(character for character in user_agent if character.isprintable())
     session.add(
@@ -47,9 +54,9 @@ def begin(session: Session, person: Person, user_agent: str, now: datetime | Non
             person_id=person.id,
             digest=digest_of(token),
             user_agent=shown[:_LONGEST_USER_AGENT],
-            created_at=moment,
-            used_at=moment,
-            expires_at=moment + LIFETIME,
+            created_at=now,
+            used_at=now,
+            expires_at=now + LIFETIME,
         )
     )
     session.flush()
@@ -59,7 +66,7 @@ def begin(session: Session, person: Person, user_agent: str, now: datetime | Non
 def find(session: Session, token: str, now: datetime | None = None) -> SignedIn | None:
     """The session of this cookie; None if it ended, expired or was idle for too long."""
     moment = now or datetime.now(UTC)
-    found = session.scalar(
+    row = session.scalar(
         select(BrowserSession)
         .join(BrowserSession.person)
         .options(contains_eager(BrowserSession.person))
@@ -72,11 +79,11 @@ def find(session: Session, token: str, now: datetime | None = None) -> SignedIn 
             Person.erased_at.is_(None),
         )
     )
-    if found is None:
+    if row is None:
         return None
-    student, course = found.viewing_id, found.viewing_course_id
+    student, course = row.viewing_id, row.viewing_course_id
     viewing = (student, course) if student is not None and course is not None else None
-    return SignedIn(found.id, found.person, found.used_at < moment - _USE_NOTED_EVERY, viewing)
+    return SignedIn(row.id, row.person, row.used_at < moment - _USE_NOTED_EVERY, viewing)
 
 
 def view_as(session: Session, session_id: int, student: int | None, course: int | None) -> None:
@@ -98,70 +105,56 @@ def belonged_to(session: Session, person_id: int, token: str) -> bool:
     return session.scalar(kept) is not None
 
 
-def note_use(session: Session, session_id: int, now: datetime | None = None) -> None:
-    """Record that the session is in use."""
-    moment = now or datetime.now(UTC)
+def note_use(session: Session, session_id: int) -> None:
+    now = datetime.now(UTC)
     session.execute(
-        update(BrowserSession)
-        .where(BrowserSession.id == session_id, BrowserSession.used_at < moment)
-        .values(used_at=moment)
+        update(BrowserSession).where(BrowserSession.id == session_id, BrowserSession.used_at < now).values(used_at=now)
     )
 
 
-def live_sessions(session: Session, person_id: int, now: datetime | None = None) -> Sequence[BrowserSession]:
+def live_sessions(session: Session, person_id: int) -> Sequence[BrowserSession]:
     """The person's live sessions, the latest used first."""
-    moment = now or datetime.now(UTC)
+    now = datetime.now(UTC)
     return session.scalars(
         select(BrowserSession)
         .where(
             BrowserSession.person_id == person_id,
             BrowserSession.ended_at.is_(None),
-            BrowserSession.expires_at > moment,
-            BrowserSession.used_at > moment - IDLE,
+            BrowserSession.expires_at > now,
+            BrowserSession.used_at > now - IDLE,
         )
         .order_by(BrowserSession.used_at.desc(), BrowserSession.id.desc())
     ).all()
 
 
-def end(session: Session, person_id: int, session_id: int, now: datetime | None = None) -> bool:
+def end(session: Session, person_id: int, session_id: int) -> bool:
     """End a session of the person; False if it belongs to another person or ended before."""
     ended = session.execute(
         update(BrowserSession)
         .where(
             BrowserSession.id == session_id, BrowserSession.person_id == person_id, BrowserSession.ended_at.is_(None)
         )
-        .values(ended_at=now or datetime.now(UTC))
+        .values(ended_at=datetime.now(UTC))
         .returning(BrowserSession.id)
     )
     return ended.first() is not None
 
 
-def close(session: Session, session_id: int, now: datetime | None = None) -> None:
+def close(session: Session, session_id: int) -> None:
     """End a session at its browser's request."""
     session.execute(
         update(BrowserSession)
         .where(BrowserSession.id == session_id, BrowserSession.ended_at.is_(None))
-        .values(ended_at=now or datetime.now(UTC))
+        .values(ended_at=datetime.now(UTC))
     )
 
 
-def end_all(session: Session, person_id: int, *, but: int | None = None, now: datetime | None = None) -> int:
+def end_all(session: Session, person_id: int, *, but: int | None = None) -> int:
     """End all sessions of the person, for example after a change of password. but: the session to keep."""
     which = [BrowserSession.person_id == person_id, BrowserSession.ended_at.is_(None)]
     if but is not None:
         which.append(BrowserSession.id != but)
     ended = session.execute(
-        update(BrowserSession).where(*which).values(ended_at=now or datetime.now(UTC)).returning(BrowserSession.id)
+        update(BrowserSession).where(*which).values(ended_at=datetime.now(UTC)).returning(BrowserSession.id)
     )
     return len(ended.all())
-
-
-def _forget_old(session: Session, person_id: int, now: datetime) -> None:
-    """Delete sessions that ended long ago, except the first: it dates the account's first use."""
-    first = select(func.min(BrowserSession.id)).where(BrowserSession.person_id == person_id)
-    over = (
-        BrowserSession.person_id == person_id,
-        BrowserSession.expires_at < now - KEPT,
-        BrowserSession.id != first.scalar_subquery(),
-    )
-    session.execute(delete(BrowserSession).where(*over))

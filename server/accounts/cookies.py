@@ -45,7 +45,6 @@ def earlier_token() -> str:
 
 
 def clear_session(response: Response) -> None:
-    """Delete the session cookie."""
     response.delete_cookie(_name(), httponly=True, samesite="Lax", secure=encrypted(), path="/")
 
 

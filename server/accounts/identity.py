@@ -52,7 +52,6 @@ def has_scope(scope: str) -> bool:
 
 
 def need_scope(scope: str) -> None:
-    """Refuse a token without this scope."""
     if not has_scope(scope):
         raise Refused(
             403, "missing_scope", "The token doesn’t allow this",
@@ -77,10 +76,10 @@ def owner_of(site: Site, credential: str) -> int | None:
         return None
     try:
         with site.readers.begin() as session:
-            found = find_token(session, token) if token else browser_sessions.find(session, credential)
+            owner = find_token(session, token) if token else browser_sessions.find(session, credential)
     except SQLAlchemyError:
         return None
-    return None if found is None else found.person.id
+    return None if owner is None else owner.person.id
 
 
 def bearer_token() -> str:
@@ -94,7 +93,6 @@ def _bearer(header: str) -> str:
 
 
 def too_many_requests(limit: Limit, often: TooOften) -> Refused:
-    """The answer to a request above the limit."""
     minutes = limit.every.total_seconds() / 60
     return Refused(
         429, "too_often", "Too many requests",

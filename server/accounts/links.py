@@ -43,7 +43,6 @@ def create_link(
 
 
 def path_of(purpose: LinkPurpose, token: str) -> str:
-    """The link's path on the portal."""
     return f"/{purpose}/{token}"
 
 

@@ -59,8 +59,6 @@ class Person(Base):
 
 
 class LinkPurpose(StrEnum):
-    """The purpose of a one-time link: set a first password, or a new one."""
-
     INVITATION = "invitation"
     RESET = "reset"
 
@@ -155,5 +153,4 @@ class ApiToken(Base):
 
     @property
     def allows(self) -> tuple[Scope, ...]:
-        """Its scopes."""
         return tuple(Scope(name) for name in self.scopes.split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy.orm import Session
 
@@ -30,19 +30,17 @@ class Origin:
     earlier: str = ""
 
 
-def sign_in(
-    sessions: Sessions, email: str, password: str, origin: Origin, now: datetime | None = None
-) -> Person | None:
+def sign_in(sessions: Sessions, email: str, password: str, origin: Origin) -> Person | None:
     """The person; None if email or password is incorrect. Raises TooOften after too many failures.
 
     Counts the try before comparing, so that simultaneous tries can't exceed a limit.
     """
-    asked = _limits(sessions, email, origin)
-    count_all(sessions, asked, now)
-    found = service.sign_in(sessions, email, password)
-    if found is not None:
-        take_back(sessions, asked, now)
-    return found
+    counts = _limits(sessions, email, origin)
+    count_all(sessions, counts)
+    person = service.sign_in(sessions, email, password)
+    if person is not None:
+        take_back(sessions, counts)
+    return person
 
 
 def _limits(sessions: Sessions, email: str, origin: Origin) -> tuple[tuple[Limit, str], ...]:
@@ -57,9 +55,7 @@ def _limits(sessions: Sessions, email: str, origin: Origin) -> tuple[tuple[Limit
     )
 
 
-def open_session(
-    session: Session, person: Person, user_agent: str, left: int | None = None, now: datetime | None = None
-) -> str | None:
+def open_session(session: Session, person: Person, user_agent: str, left: int | None = None) -> str | None:
     """Sign the person in with this browser; returns the cookie's value, or None if the password changed
     meanwhile.
 
@@ -70,5 +66,5 @@ def open_session(
     if current is None or current.password != person.password or current.disabled_at is not None:
         return None
     if left is not None:
-        browser_sessions.close(session, left, now)
-    return browser_sessions.begin(session, current, user_agent, now)
+        browser_sessions.close(session, left)
+    return browser_sessions.begin(session, current, user_agent)

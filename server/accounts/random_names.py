@@ -31,11 +31,9 @@ _FORM = re.compile(rf"(?:{'|'.join(FIRST)}) ?(?:{'|'.join(SECOND)}) ?\d+", re.IG
 
 
 def draw_name() -> str:
-    """A random name, unrelated to its owner."""
     number = _SMALLEST + secrets.randbelow(_LARGEST + 1 - _SMALLEST)
     return f"{secrets.choice(FIRST)} {secrets.choice(SECOND)} {number}"
 
 
 def looks_random(name: str) -> bool:
-    """Whether a name looks like a random one."""
     return _FORM.fullmatch(name) is not None

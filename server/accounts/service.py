@@ -117,12 +117,12 @@ def change_email(session: Session, person: Person, email: str) -> None:
 
 def free_names(session: Session, count: int) -> Sequence[str]:
     """As many new random names as asked for."""
-    found: set[str] = set()
-    while len(found) < count:
-        drawn = {draw_name() for _ in range(count - len(found))}
+    names: set[str] = set()
+    while len(names) < count:
+        drawn = {draw_name() for _ in range(count - len(names))}
         taken = session.scalars(select(Person.made_name).where(Person.made_name.in_(drawn)))
-        found |= drawn - set(taken)
-    return list(found)
+        names |= drawn - set(taken)
+    return list(names)
 
 
 def find_person(session: Session, email: str) -> Person | None:
@@ -166,14 +166,14 @@ def set_password(session: Session, person: Person, password: str) -> None:
     keep_password(session, person, hash_password(password))
 
 
-def keep_password(session: Session, person: Person, kept: str, now: datetime | None = None) -> None:
+def keep_password(session: Session, person: Person, kept: str) -> None:
     """Store a password that `hash_password` hashed. Hashing takes long, so do it before the transaction.
 
     Signs out all browsers and ends all links. API tokens stay valid; each can be revoked.
     """
     person.password = kept
-    end_all(session, person.id, now=now)
-    end_links(session, person.id, now=now)
+    end_all(session, person.id)
+    end_links(session, person.id)
     session.flush()
 
 
@@ -202,19 +202,18 @@ def has_password(person: Person, password: str) -> bool:
     return person.password is not None and _matches(person.password, password)
 
 
-def disable(session: Session, person: Person, now: datetime | None = None) -> None:
+def disable(session: Session, person: Person) -> None:
     """Lock the person out: no sign-in, no tokens. The person's work stays.
 
     Browsers are signed out and links end; enabling the person again doesn't restore them.
     """
-    person.disabled_at = person.disabled_at or now or datetime.now(UTC)
-    end_all(session, person.id, now=now)
-    end_links(session, person.id, now=now)
+    person.disabled_at = person.disabled_at or datetime.now(UTC)
+    end_all(session, person.id)
+    end_links(session, person.id)
     session.flush()
 
 
 def enable(session: Session, person: Person) -> None:
-    """Let a disabled person sign in again."""
     person.disabled_at = None
     session.flush()
 
@@ -247,8 +246,8 @@ def create_token(
 
 def find_by_token(session: Session, token: str, *, now: datetime | None = None) -> Person | None:
     """The token's owner; None if it is unknown, expired or revoked, or its owner is disabled."""
-    found = find_token(session, token, now=now)
-    return None if found is None else found.person
+    valid = find_token(session, token, now=now)
+    return None if valid is None else valid.person
 
 
 def find_token(session: Session, token: str, *, now: datetime | None = None) -> ValidToken | None:
@@ -256,7 +255,7 @@ def find_token(session: Session, token: str, *, now: datetime | None = None) -> 
     if not token.startswith(TOKEN_PREFIX):
         return None
     moment = now or datetime.now(UTC)
-    found = session.scalar(
+    row = session.scalar(
         select(ApiToken)
         .join(ApiToken.person)
         .options(contains_eager(ApiToken.person))
@@ -268,10 +267,10 @@ def find_token(session: Session, token: str, *, now: datetime | None = None) -> 
             Person.erased_at.is_(None),
         )
     )
-    if found is None:
+    if row is None:
         return None
-    stale = found.used_at is None or found.used_at < moment - _USE_NOTED_EVERY
-    return ValidToken(found.id, found.person, found.allows, stale=stale)
+    stale = row.used_at is None or row.used_at < moment - _USE_NOTED_EVERY
+    return ValidToken(row.id, row.person, row.allows, stale=stale)
 
 
 def note_token_use(session: Session, token_id: int, *, now: datetime | None = None) -> None:
@@ -281,37 +280,35 @@ def note_token_use(session: Session, token_id: int, *, now: datetime | None = No
     session.execute(update(ApiToken).where(ApiToken.id == token_id, stale).values(used_at=moment))
 
 
-def revoke_tokens(session: Session, person: Person, name: str | None = None, now: datetime | None = None) -> int:
+def revoke_tokens(session: Session, person: Person, name: str | None = None) -> int:
     """Revoke all tokens of a person, or the tokens with this name; returns how many were valid."""
     which = [ApiToken.person_id == person.id, ApiToken.revoked_at.is_(None)]
     if name is not None:
         which.append(ApiToken.name == name)
     rows = session.scalars(select(ApiToken).where(*which)).all()
     for row in rows:
-        row.revoked_at = now or datetime.now(UTC)
+        row.revoked_at = datetime.now(UTC)
     session.flush()
     return len(rows)
 
 
-def valid_tokens(session: Session, person_id: int, now: datetime | None = None) -> Sequence[ApiToken]:
+def valid_tokens(session: Session, person_id: int) -> Sequence[ApiToken]:
     """The person's valid tokens, newest first."""
     return session.scalars(
         select(ApiToken)
         .where(
             ApiToken.person_id == person_id,
             ApiToken.revoked_at.is_(None),
-            or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > (now or datetime.now(UTC))),
+            or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > datetime.now(UTC)),
         )
         .order_by(ApiToken.created_at.desc(), ApiToken.id.desc())
     ).all()
 
 
-def revoke_token(session: Session, person_id: int, token_id: int, now: datetime | None = None) -> bool:
+def revoke_token(session: Session, person_id: int, token_id: int) -> bool:
     """Revoke a token of the person; False if it belongs to another person or ended before."""
     which = (ApiToken.id == token_id, ApiToken.person_id == person_id, ApiToken.revoked_at.is_(None))
-    ended = session.execute(
-        update(ApiToken).where(*which).values(revoked_at=now or datetime.now(UTC)).returning(ApiToken.id)
-    )
+    ended = session.execute(update(ApiToken).where(*which).values(revoked_at=datetime.now(UTC)).returning(ApiToken.id))
     return ended.first() is not None
 
 

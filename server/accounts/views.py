@@ -39,14 +39,13 @@ def network_address() -> str:
 
 
 def user_agent() -> str:
-    """The browser's user agent."""
     return request.headers.get("User-Agent", "")
 
 
 def page(template: str, form: Form, status: int | None = None, **more: object) -> Response:
     """A page with a form; status 422 if the form has mistakes."""
-    found = status or (200 if form.right else 422)
-    return Response(render_template(template, form=form, **more), found)
+    code = status or (200 if form.right else 422)
+    return Response(render_template(template, form=form, **more), code)
 
 
 def too_often(template: str, form: Form, error: TooOften, **more: object) -> Response:
@@ -69,7 +68,6 @@ _SIGN_IN_PAGE = "accounts/sign_in.html"
 
 @accounts.get("/sign-in")
 def sign_in() -> Response:
-    """Show the form; a signed-in person goes on at once."""
     to = local_path(request.args.get("next", ""))
     if viewer_or_none() is not None:
         return go(to or "/")
@@ -103,7 +101,6 @@ def enter() -> Response:
 
 @accounts.post("/sign-out")
 def leave() -> Response:
-    """Sign out this browser."""
     who = viewer_or_none()
     if who is not None:
         with site().sessions.begin() as session:
@@ -125,7 +122,6 @@ _WRONG = Limit("password wrong", 10, timedelta(minutes=10))
 
 @accounts.get("/account/password")
 def password() -> Response:
-    """Show the form."""
     viewer()
     return page(_CHANGE_PAGE, filled({}))
 
@@ -157,7 +153,6 @@ def change_password() -> Response:
 
 
 def revoke_all(session: Session, person: Person) -> None:
-    """Revoke all API tokens of this account."""
     count = service.revoke_tokens(session, person)
     note(session, person, "token.revoked", f"person {person.id}", count=count)
 
@@ -199,7 +194,6 @@ _TAKEN = "This name was just taken. Choose another."
 
 @accounts.get("/account")
 def profile() -> Response:
-    """Show the profile."""
     person = _person()
     shown = {
         "name": person.name,
@@ -213,7 +207,6 @@ def profile() -> Response:
 
 @accounts.post("/account")
 def save_profile() -> Response:
-    """Save the profile."""
     form = sent("name", "shown", "pseudonym", "time_zone", "mails", *_MAILS)
     who = viewer()
     if form["time_zone"] not in {"", zones.OF_COURSE} and not zones.is_zone(form["time_zone"]):
@@ -224,7 +217,14 @@ def save_profile() -> Response:
             person = session.get_one(Person, who.id, with_for_update=True)
             values = _wanted(session, person, form)
             if form.right:
-                _change(session, person, values)
+                # Store what changed. The audit log names the changed fields, not their values.
+                changed = [name for name, value in values.items() if getattr(person, name) != value]
+                for name in changed:
+                    setattr(person, name, values[name])
+                session.flush()
+                seen = sorted(set(changed) - {"time_zone", "mails_off"})
+                if seen:
+                    note(session, person, "person.changed", f"person {person.id}", changed=seen)
     except IntegrityError:
         form.mistake("pseudonym", _TAKEN)
     except TooOften as error:
@@ -260,17 +260,6 @@ def _wanted(session: Session, person: Person, form: Form) -> dict[str, Any]:
     return values
 
 
-def _change(session: Session, person: Person, values: Mapping[str, Any]) -> None:
-    """Store what changed. The audit log names the changed fields, not their values."""
-    changed = [name for name, value in values.items() if getattr(person, name) != value]
-    for name in changed:
-        setattr(person, name, values[name])
-    session.flush()
-    seen = sorted(set(changed) - {"time_zone", "mails_off"})
-    if seen:
-        note(session, person, "person.changed", f"person {person.id}", changed=seen)
-
-
 def _person() -> Person:
     with site().readers.begin() as session:
         return session.get_one(Person, viewer().id)
@@ -304,7 +293,6 @@ _LONGEST = 60
 
 @accounts.get("/account/sessions")
 def sessions() -> Response:
-    """List the signed-in browsers."""
     who = viewer()
     with site().readers.begin() as session:
         rows = browser_sessions.live_sessions(session, who.id)
@@ -313,7 +301,6 @@ def sessions() -> Response:
 
 @accounts.post("/account/sessions/end-others")
 def end_other_sessions() -> Response:
-    """Sign out all other browsers."""
     who = viewer()
     with site().sessions.begin() as session:
         browser_sessions.end_all(session, who.id, but=who.session_id)
@@ -322,7 +309,6 @@ def end_other_sessions() -> Response:
 
 @accounts.post("/account/sessions/<int:number>/end")
 def end_session(number: int) -> Response:
-    """Sign out one browser."""
     who = viewer()
     if number > _LARGEST:
         abort(404)
@@ -358,7 +344,6 @@ _OFTEN = Limit("tokens made", 30, timedelta(hours=1))
 
 @accounts.get("/account/tokens")
 def tokens() -> Response:
-    """List the valid tokens, with a form to create another."""
     viewer()
     return _tokens_page(_empty())
 
@@ -386,7 +371,6 @@ def make_token() -> Response:
 
 @accounts.post("/account/tokens/<int:number>/revoke")
 def revoke_token(number: int) -> Response:
-    """Revoke a token."""
     who = viewer()
     if number > _LARGEST:
         abort(404)

@@ -20,7 +20,6 @@ Region = tuple[str, Sequence[tuple[str, str]]]
 
 
 def is_zone(name: str) -> bool:
-    """Whether this machine knows a time zone of this name."""
     return name in _known()
 
 

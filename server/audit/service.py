@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.audit.models import AREAS, AuditEvent
@@ -47,3 +49,12 @@ def note(
     )
     session.add(event)
     return event
+
+
+RECENT = timedelta(days=7)
+
+
+def recent(session: Session, action: str, now: datetime, most: int) -> Sequence[AuditEvent]:
+    """The last week's entries of an action, newest first."""
+    query = select(AuditEvent).where(AuditEvent.action == action, AuditEvent.at > now - RECENT)
+    return session.scalars(query.order_by(AuditEvent.id.desc()).limit(most)).all()

@@ -55,11 +55,11 @@ class Listed:
     def lines(self, session: Session, members: Sequence[Member]) -> Iterator[ProgressLine]:
         """What some of the students have tried."""
         tries = tries_of(session, self.assignment.id, [each.person_id for each in members])
-        for each in members:
-            number, own = each.person_id, tries.get(each.person_id)
+        for member in members:
+            number, own = member.person_id, tries.get(member.person_id)
             last = (0, None, None, None) if own is None else (own.count, own.last_at, own.public_id, own.verdict)
             state, reason = self.states[number], self.reasons.get(number, "")
-            yield ProgressLine(number, each.name, each.email, each.section, state, reason, *last)
+            yield ProgressLine(number, member.name, member.email, member.section, state, reason, *last)
 
 
 def listed(session: Session, course_id: int, assignment: Assignment, part: str, text: str, now: datetime) -> Listed:
@@ -82,13 +82,13 @@ def _is_in(part: str, state: State, *, stuck: bool) -> bool:
 
 
 def students_csv(session: Session, found: Listed) -> str:
-    """All of them with what they have tried."""
     rows = (
         [
-            one.email, one.name, one.section, one.state.value, one.attempts,
-            f"{one.last_at.astimezone(UTC):%Y-%m-%dT%H:%MZ}" if one.last_at else "", one.last_verdict or "", one.stuck,
+            line.email, line.name, line.section, line.state.value, line.attempts,
+            f"{line.last_at.astimezone(UTC):%Y-%m-%dT%H:%MZ}" if line.last_at else "",
+            line.last_verdict or "", line.stuck,
         ]
-        for one in found.lines(session, found.members)
+        for line in found.lines(session, found.members)
     )  # fmt: skip
     header = ("email", "name", "section", "state", "attempts", "last_attempt", "last_verdict", "stuck")
     return written(header, rows)

@@ -12,13 +12,14 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from markupsafe import Markup
-from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, func, select, true
+from sqlalchemy import ColumnElement, Select, and_, exists, func, select, true
 from sqlalchemy.orm import Session
 
 from kernels.rendering.page.charts import svg
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Correction, Extension, Membership, Role
+from server.database.base import one_of
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 
@@ -81,7 +82,7 @@ class Bar:
 
     @classmethod
     def of(cls, assignment: Assignment, states: Sequence[StudentState]) -> Bar:
-        counts = Counter(one.state for one in states)
+        counts = Counter(state.state for state in states)
         return cls(assignment, counts, counts.pop(State.EXCUSED, 0))
 
     @property
@@ -94,19 +95,18 @@ class Bar:
 
     @property
     def drawn(self) -> Markup:
-        """The bar as SVG."""
         return svg.parts([(state.value, count / max(1, self.students)) for state, count in self.parts])
 
 
 def bars(session: Session, course_id: int, assignments: Sequence[Assignment]) -> list[Bar]:
     """The bar of each assignment, in the same order."""
-    found = states_of(session, course_id, assignments)
-    return [Bar.of(each, found[each.id]) for each in assignments]
+    states = states_of(session, course_id, assignments)
+    return [Bar.of(assignment, states[assignment.id]) for assignment in assignments]
 
 
 def states_of(session: Session, course_id: int, assignments: Sequence[Assignment]) -> Mapping[int, list[StudentState]]:
     """The state of each student in the course, by the assignment's ID."""
-    known = {each.id: each for each in assignments}
+    known = {assignment.id: assignment for assignment in assignments}
     mine = and_(Submission.assignment_id == Assignment.id, Submission.person_id == Membership.person_id)
     excused = and_(
         Correction.assignment_id == Assignment.id, Correction.person_id == Membership.person_id, Correction.excused
@@ -168,7 +168,7 @@ def _state(accepted_at: datetime | None, due_at: datetime | None, *, submitted: 
 def extensions_of(session: Session, assignments: Sequence[int]) -> Mapping[tuple[int, int], Extension]:
     """All extensions for these assignments, by the IDs of the assignment and the person."""
     query = select(Extension).where(Extension.assignment_id.in_(assignments))
-    return {(one.assignment_id, one.person_id): one for one in session.scalars(query)}
+    return {(extension.assignment_id, extension.person_id): extension for extension in session.scalars(query)}
 
 
 SAME = 3
@@ -202,7 +202,7 @@ def tries_of(session: Session, assignment_id: int, people: Sequence[int]) -> Map
     """The attempts of these students, by the person's ID."""
     query = (
         select(Submission.person_id, Submission.created_at, Submission.public_id, Submission.verdict)
-        .where(Submission.assignment_id == assignment_id, _among(people))
+        .where(Submission.assignment_id == assignment_id, one_of(Submission.person_id, people))
         .order_by(Submission.created_at, Submission.id)
     )
     found: dict[int, Tries] = {}
@@ -214,7 +214,7 @@ def tries_of(session: Session, assignment_id: int, people: Sequence[int]) -> Map
 
 def stuck(session: Session, assignment: Assignment, states: Sequence[StudentState], now: datetime) -> list[Stuck]:
     """Students who seem stuck, the longest quiet first. Excused ones don't: their state isn't unfinished."""
-    unfinished = [one.person_id for one in states if one.state in UNFINISHED]
+    unfinished = [state.person_id for state in states if state.state in UNFINISHED]
     place = func.row_number().over(
         partition_by=Submission.person_id, order_by=(Submission.created_at.desc(), Submission.id.desc())
     )
@@ -226,7 +226,7 @@ def stuck(session: Session, assignment: Assignment, states: Sequence[StudentStat
         .where(
             Submission.assignment_id == assignment.id,
             Submission.verdict != Verdict.SYSTEM_ERROR,
-            _among(unfinished),
+            one_of(Submission.person_id, unfinished),
         )
         .subquery()
     )  # fmt: skip
@@ -235,15 +235,15 @@ def stuck(session: Session, assignment: Assignment, states: Sequence[StudentStat
     for row in session.execute(last):
         rows[row.person_id].append((row.created_at, row.public_id, row.verdict))
     extensions = extensions_of(session, [assignment.id])
-    found = []
+    students = []
     for person, attempts in rows.items():
         at, public_id, _ = attempts[0]
         due_at = due_for(assignment, extensions.get((assignment.id, person))).due_at
         until = now if due_at is None else min(now, due_at)
         reason = _reason(attempts, until)
         if reason:
-            found.append(Stuck(person, reason, at, public_id))
-    return sorted(found, key=lambda one: one.last_at)
+            students.append(Stuck(person, reason, at, public_id))
+    return sorted(students, key=lambda one: one.last_at)
 
 
 def _reason(attempts: Sequence[tuple[datetime, str, Verdict]], until: datetime) -> str:
@@ -253,9 +253,3 @@ def _reason(attempts: Sequence[tuple[datetime, str, Verdict]], until: datetime) 
     if until - last_at >= QUIET:
         return f"no attempt for {(until - last_at).days} days, last: {verdict.words}"
     return ""
-
-
-def _among(people: Sequence[int]) -> ColumnElement[bool]:
-    # Inlined: a course may have more people than a statement may have parameters.
-    numbers = bindparam(None, people, Submission.person_id.type, expanding=True, literal_execute=True)
-    return Submission.person_id.in_(numbers)

@@ -160,7 +160,6 @@ class ProgressPage:
 
 @staff.get("/progress")
 def show_all_progress(slug: str) -> str:
-    """Show the bar of each assignment."""
     course = staff_of(slug)
     with site().readers.begin() as session:
         found = assignments_for(session, course.course_id, Role.STUDENT, datetime.now(UTC))
@@ -170,7 +169,6 @@ def show_all_progress(slug: str) -> str:
 
 @staff.get("/progress/<assignment>")
 def show_progress(slug: str, assignment: str) -> str:
-    """Show how far students are with an assignment, and what stops them."""
     course = staff_of(slug)
     now = datetime.now(UTC)
     with site().readers.begin() as session:
@@ -215,7 +213,6 @@ class StudentsPage:
 
 @staff.get("/progress/<assignment>/students")
 def show_progress_students(slug: str, assignment: str) -> str | tuple[str, int]:
-    """List the students of a part, with their addresses."""
     course = staff_of(slug)
     form = _asked()
     with site().readers.begin() as session:
@@ -225,7 +222,7 @@ def show_progress_students(slug: str, assignment: str) -> str | tuple[str, int]:
         lines = tuple(found.lines(session, part.members))
         book = gradebook(session, course.course_id, part.members, slugs=[one.slug])
         grades = {line.member.person_id: cell.grade for line in book.lines for cell in line.cells}
-        emails = ", ".join(each.email for each in found.members)
+        emails = ", ".join(member.email for member in found.members)
         mailto = f"mailto:?bcc={','.join(quote(each.email, safe='@') for each in found.members)}"
         page = StudentsPage(
             desk_of(course, "progress"), one, form, found, part, lines, grades, emails,
@@ -237,7 +234,6 @@ def show_progress_students(slug: str, assignment: str) -> str | tuple[str, int]:
 
 @staff.get("/progress/<assignment>/students.csv")
 def export_progress_students(slug: str, assignment: str) -> Response:
-    """Export the students of a part as CSV."""
     course = staff_of(slug)
     form = _asked()
     if not form.right:

@@ -14,7 +14,6 @@ METAVAR = "TIME|none"
 
 
 def zone_of(course: Course) -> ZoneInfo:
-    """The course's time zone."""
     return zone_named(course.time_zone)
 
 

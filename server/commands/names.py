@@ -22,27 +22,25 @@ from worker.commands.root import WrongUse
 
 
 def course_named(session: Session, slug: str) -> Course:
-    """The course with this short name. Raises WrongUse."""
-    found = find_course(session, slug)
-    if found is None:
+    course = find_course(session, slug)
+    if course is None:
         raise WrongUse(f"no course {slug}. `tilelab admin course list` shows all courses.")
-    return found
+    return course
 
 
 def assignment_named(session: Session, name: str) -> Assignment:
     """The assignment COURSE/ASSIGNMENT. Raises WrongUse."""
-    found = find_assignment(session, name)
-    if found is None:
+    assignment = find_assignment(session, name)
+    if assignment is None:
         raise WrongUse(f"no assignment {name}. Write COURSE/ASSIGNMENT, such as demo/tiled.")
-    return found
+    return assignment
 
 
 def person_named(session: Session, email: str) -> Person:
-    """The person with this email. Raises WrongUse."""
-    found = find_person(session, email)
-    if found is None:
+    person = find_person(session, email)
+    if person is None:
         raise WrongUse(f"no person with the email {email}. `tilelab admin user list` shows everyone.")
-    return found
+    return person
 
 
 def submission_named(session: Session, public_id: str) -> Submission:

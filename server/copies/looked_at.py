@@ -42,7 +42,7 @@ def marks_of(session: Session, assignment: Assignment) -> Mapping[Pair, LookedAt
         .where(Submission.assignment_id == assignment.id)
         .options(joinedload(LookedAtPair.staff))
     )
-    return {(one.left_id, one.right_id): one for one in session.scalars(query)}
+    return {(mark.left_id, mark.right_id): mark for mark in session.scalars(query)}
 
 
 def mark_of(session: Session, left: Work, right: Work) -> LookedAtPair | None:
@@ -67,22 +67,17 @@ def fold(found: Similar, marks: Mapping[Pair, LookedAtPair]) -> tuple[Similar, l
 
     files, codes = left_over(found.files), left_over(found.codes)
     pairs = []
-    for each in found.pairs:
-        mark = marks.get(_pair(each.left, each.right))
+    for pair in found.pairs:
+        mark = marks.get(_pair(pair.left, pair.right))
         if mark is None:
-            pairs.append(each)
+            pairs.append(pair)
         else:
-            looked.append(Looked(each.left, each.right, mark))
+            looked.append(Looked(pair.left, pair.right, mark))
     return replace(found, files=files, codes=codes, pairs=tuple(pairs)), looked
 
 
 def mark_fine(
-    session: Session,
-    assignment: Assignment,
-    works: tuple[Work, Work],
-    actor: Person | None,
-    text: str = "",
-    now: datetime | None = None,
+    session: Session, assignment: Assignment, works: tuple[Work, Work], actor: Person | None, text: str = ""
 ) -> None:
     """Mark a pair as looked at and fine, or replace its note; raises CourseError. The audit leaves the note out."""
     left, right = works
@@ -91,31 +86,25 @@ def mark_fine(
     written = storable(text).strip()
     if len(written) > LONGEST_NOTE:
         raise CourseError(f"The note is too long. The limit is {LONGEST_NOTE} characters.", ["note"])
-    found = mark_of(session, left, right)
-    if found is None:
+    mark = mark_of(session, left, right)
+    if mark is None:
         lower, higher = _pair(left, right)
-        found = LookedAtPair(left_id=lower, right_id=higher)
-        session.add(found)
-    found.note, found.looked_at = written, now or datetime.now(UTC)
-    found.looked_by = None if actor is None else actor.id
+        mark = LookedAtPair(left_id=lower, right_id=higher)
+        session.add(mark)
+    mark.note, mark.looked_at = written, datetime.now(UTC)
+    mark.looked_by = None if actor is None else actor.id
     session.flush()
-    _note(session, assignment, works, actor, "submission.pair_looked_at", now)
+    _note(session, assignment, works, actor, "submission.pair_looked_at")
 
 
-def take_back(
-    session: Session,
-    assignment: Assignment,
-    works: tuple[Work, Work],
-    actor: Person | None,
-    now: datetime | None = None,
-) -> None:
+def take_back(session: Session, assignment: Assignment, works: tuple[Work, Work], actor: Person | None) -> None:
     """Show a marked pair again; raises CourseError."""
-    found = mark_of(session, *works)
-    if found is None:
+    mark = mark_of(session, *works)
+    if mark is None:
         raise CourseError("This pair isn’t marked.")
-    session.delete(found)
+    session.delete(mark)
     session.flush()
-    _note(session, assignment, works, actor, "submission.pair_taken_back", now)
+    _note(session, assignment, works, actor, "submission.pair_taken_back")
 
 
 def _pair(left: Work, right: Work) -> Pair:
@@ -124,13 +113,8 @@ def _pair(left: Work, right: Work) -> Pair:
 
 
 def _note(
-    session: Session,
-    assignment: Assignment,
-    works: tuple[Work, Work],
-    actor: Person | None,
-    action: str,
-    now: datetime | None,
+    session: Session, assignment: Assignment, works: tuple[Work, Work], actor: Person | None, action: str
 ) -> None:
     left, right = works
     subject, other = f"submission {left.public_id}", right.public_id
-    note(session, actor, action, subject, now=now, course_id=assignment.course_id, other=other)
+    note(session, actor, action, subject, course_id=assignment.course_id, other=other)

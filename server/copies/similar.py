@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Select, bindparam, func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from kernels.rendering.text_safety import safe_lines
@@ -19,6 +19,7 @@ from kernels.source.similarity.marks import Mark, marks
 from kernels.source.similarity.statements import read_code
 from server.accounts.models import Person
 from server.courses.models import Assignment, Membership, Role
+from server.database.base import one_of
 from server.exercises.stored import material_of
 from server.grades.grade import grades
 from server.grading.models import Source
@@ -120,8 +121,6 @@ def _students(assignment: Assignment) -> Select[int]:
 
 
 def _works(session: Session, submissions: Iterable[int]) -> list[Work]:
-    # Inlined: a course may have more students than a statement may have parameters.
-    numbers = bindparam(None, list(submissions), Submission.id.type, expanding=True, literal_execute=True)
     query = (
         select(
             Submission.id, Submission.public_id, Person.id, Person.name, Person.email, Submission.created_at,
@@ -129,14 +128,13 @@ def _works(session: Session, submissions: Iterable[int]) -> list[Work]:
         )
         .join(Person, Person.id == Submission.person_id)
         .join(Source, Source.digest == Submission.source_digest)
-        .where(Submission.id.in_(numbers))
+        .where(one_of(Submission.id, submissions))
     )  # fmt: skip
     return [Work(*row[:-1], row[-1].decode("utf-8", "replace")) for row in session.execute(query)]
 
 
 def people(works: Sequence[Work]) -> frozenset[int]:
-    """The IDs of the students."""
-    return frozenset(one.person_id for one in works)
+    return frozenset(work.person_id for work in works)
 
 
 MOST_PAIRS = 100
@@ -194,7 +192,7 @@ class _Sources:
 
     def __init__(self, works: Sequence[Work], given: Iterable[str]) -> None:
         self.works = works
-        self.codes = [read_code(one.source) for one in works]
+        self.codes = [read_code(work.source) for work in works]
         self.features = [features_of(code) for code in self.codes]
         self._given_codes = [read_code(text) for text in given]
         self.given = frozenset(f for code in self._given_codes for f in features_of(code).all)

@@ -74,7 +74,6 @@ class SideBySidePage:
 
 @staff.get("/similar/<assignment>")
 def show_similar(slug: str, assignment: str) -> str:
-    """List identical and similar submissions of different students."""
     course = staff_of(slug)
     with site().readers.begin() as session:
         one = assignment_of(session, course, assignment)
@@ -88,7 +87,6 @@ def show_similar(slug: str, assignment: str) -> str:
 
 @staff.get("/similar/<assignment>/pair")
 def show_similar_pair(slug: str, assignment: str) -> str:
-    """Show two submissions side by side, with the shared lines marked."""
     course = staff_of(slug)
     with site().readers.begin() as session:
         return _pair_page(session, course, assignment_of(session, course, assignment), filled({}))
@@ -96,7 +94,6 @@ def show_similar_pair(slug: str, assignment: str) -> str:
 
 @staff.post("/similar/<assignment>/pair")
 def mark_pair(slug: str, assignment: str) -> Response | tuple[str, int]:
-    """Mark two submissions as looked at and fine."""
     course, form = staff_of(slug), sent("note")
     try:
         with site().sessions.begin() as session:
@@ -111,7 +108,6 @@ def mark_pair(slug: str, assignment: str) -> Response | tuple[str, int]:
 
 @staff.post("/similar/<assignment>/pair/take-back")
 def take_pair_back(slug: str, assignment: str) -> Response:
-    """Show two submissions that were marked as fine in the list again."""
     course = staff_of(slug)
     try:
         with site().sessions.begin() as session:

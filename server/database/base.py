@@ -1,14 +1,26 @@
-"""What all tables share: names of constraints, and column types."""
+"""What all tables share: names of constraints, column types, and a condition on many rows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import Enum as PythonEnum
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Enum, Integer, MetaData, TypeDecorator
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    ColumnElement,
+    DateTime,
+    Dialect,
+    Enum,
+    Integer,
+    MetaData,
+    TypeDecorator,
+    bindparam,
+)
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute
 
 # Every constraint has a name, so that migrations can change it in both databases.
 _NAMES = {
@@ -64,7 +76,10 @@ def choice(values: type[PythonEnum], *, constrained: bool = True) -> Enum:
 
 
 class Base(DeclarativeBase):
-    """The base class of all tables."""
-
     metadata = MetaData(naming_convention=_NAMES)
     type_annotation_map: dict[Any, Any] = {datetime: UtcTime(), dict[str, Any]: Document, list[str]: Document}  # noqa: RUF012 - SQLAlchemy's own name for it
+
+
+def one_of(column: InstrumentedAttribute[int], numbers: Iterable[int]) -> ColumnElement[bool]:
+    """Rows with one of these numbers, inlined: there may be more than a statement may have parameters."""
+    return column.in_(bindparam(None, list(numbers), column.type, expanding=True, literal_execute=True))

@@ -48,7 +48,10 @@ def upgrade(engine: Engine) -> bool:
     Safe to call in several processes at once: one migrates, the others wait. Raises DatabaseUnavailable.
     """
     if engine.dialect.name == "sqlite":
-        _make_private(engine)
+        # Make a new file readable by its owner only: it holds people's work. Files next to it get the same rights.
+        check_file(engine.url)
+        if engine.url.database and engine.url.database != ":memory:":
+            os.close(os.open(engine.url.database, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     with explained(engine), _alone(engine) as connection:
         present = _revision(connection)
         if present == newest():
@@ -160,10 +163,3 @@ def _rebuilding(connection: Connection) -> Iterator[None]:
         yield
     finally:
         driver.execute("PRAGMA foreign_keys=ON")
-
-
-def _make_private(engine: Engine) -> None:
-    """Make a new file readable by its owner only: it holds people's work. Files next to it get the same rights."""
-    check_file(engine.url)
-    if engine.url.database and engine.url.database != ":memory:":
-        os.close(os.open(engine.url.database, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))

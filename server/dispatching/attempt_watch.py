@@ -85,22 +85,24 @@ class Watch:
         if self._looked is not None and now - self._looked > self.lease_seconds / 2:
             self.restart_leases()
         self._looked = now
-        self._forget(under_way)
+        current = {step.ticket.token for step in under_way}
+        for token in self._known.keys() - current:
+            del self._known[token]
         claimed: list[tuple[UnderWay, str]] = []
         lost: list[UnderWay] = []
         unclaimed: list[UnderWay] = []
-        for each, claim in zip(under_way, claims, strict=True):
-            known = self._known.setdefault(each.ticket.token, _Known(now))
+        for step, claim in zip(under_way, claims, strict=True):
+            known = self._known.setdefault(step.ticket.token, _Known(now))
             # A new dispatcher learns only from the database that the attempt had a claim.
-            known.claimed = known.claimed or each.running
+            known.claimed = known.claimed or step.running
             if claim.stand is Stand.CLAIMED:
                 known.claimed, known.quiet_since = True, None
-                if not each.running or each.worker != claim.worker:
-                    claimed.append((each, claim.worker))
+                if not step.running or step.worker != claim.worker:
+                    claimed.append((step, claim.worker))
             elif claim.stand is Stand.FREE and not known.claimed:
-                unclaimed.append(each)
+                unclaimed.append(step)
             elif self._quiet(known, now):
-                lost.append(each)
+                lost.append(step)
         return Decisions(claimed, lost, self._to_send_again(now, unclaimed, waiting))
 
     def _quiet(self, known: _Known, now: float) -> bool:
@@ -119,19 +121,14 @@ class Watch:
         If a queue holds as many messages as expected, none is missing. Without this test, a queue would grow until a
         worker comes.
         """
-        expected = Counter(each.queue for each in unclaimed)
+        expected = Counter(step.queue for step in unclaimed)
         chosen = []
-        for each in unclaimed:
-            known = self._known[each.ticket.token]
-            age, there = now - known.sent, waiting.get(each.queue, 0)
+        for step in unclaimed:
+            known = self._known[step.ticket.token]
+            age, there = now - known.sent, waiting.get(step.queue, 0)
             # Workers took every message, but this attempt has no claim. So its message is gone.
             empty = there == 0 and age >= EMPTY_SECONDS
-            missing = there < expected[each.queue] and age >= self.republish_seconds
+            missing = there < expected[step.queue] and age >= self.republish_seconds
             if known.undelivered or empty or missing:
-                chosen.append(each)
+                chosen.append(step)
         return chosen
-
-    def _forget(self, under_way: Sequence[UnderWay]) -> None:
-        current = {each.ticket.token for each in under_way}
-        for token in self._known.keys() - current:
-            del self._known[token]

@@ -41,8 +41,6 @@ class Users(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """All connections of a dispatcher to Redis."""
-
     claims: Claims
     fleet: Fleet
     broker: Broker
@@ -51,8 +49,6 @@ class Connections:
 
 
 class RedisBroker:
-    """Redis as a broker."""
-
     def __init__(self, client: redis.Redis) -> None:
         self._client = client
 

@@ -26,7 +26,7 @@ from server.fleet.service import copy_workers, live, slots
 from server.fleet.worker_keys import valid_keys
 from server.grading.attempts import claimed, locked_current
 from server.grading.models import AttemptOutcome, Job, Step, StepState
-from server.grading.queue_order import IN_FLIGHT, queues_waiting
+from server.grading.queue_order import IN_FLIGHT, QUEUED, queues_with
 from server.settings import Settings
 from server.submissions.verdicts import failed, give_up
 from worker.contract.logging import about
@@ -47,8 +47,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Dispatcher:
-    """A dispatcher. `tick` runs one round."""
-
     engine: Engine
     connections: Connections
     settings: Settings
@@ -117,7 +115,7 @@ class Dispatcher:
                 UnderWay(step, Ticket(job, kind, token or ""), queue, state is StepState.RUNNING, worker or "")
                 for step, job, kind, token, queue, state, worker in rows
             ]
-            return under_way, queues_waiting(session)
+            return under_way, queues_with(session, QUEUED)
 
     def _apply_users(self, now: float) -> None:
         if self._users_applied is not None and now - self._users_applied < COPY_SECONDS:
@@ -177,7 +175,12 @@ class Dispatcher:
             try:
                 self._publish_one(number, now)
             except ConnectionError:
-                self._remember_unsent(steps[i:], now)
+                with self._read.begin() as session:
+                    rows = session.execute(
+                        select(Step.job_id, Step.kind, Step.token).where(Step.id.in_(steps[i:]), IN_FLIGHT)
+                    ).all()
+                for job, kind, token in rows:
+                    self.watch.sent(Ticket(job, kind, token or ""), now, delivered=False)
                 raise
 
     def _publish_one(self, number: int, now: float) -> None:
@@ -214,11 +217,3 @@ class Dispatcher:
             subject = {"job": step.job_id, "step": step.kind.value, "attempt": step.attempt}
         with about(**subject):
             logger.error("%s", why)
-
-    def _remember_unsent(self, steps: Sequence[int], now: float) -> None:
-        with self._read.begin() as session:
-            rows = session.execute(
-                select(Step.job_id, Step.kind, Step.token).where(Step.id.in_(steps), IN_FLIGHT)
-            ).all()
-        for job, kind, token in rows:
-            self.watch.sent(Ticket(job, kind, token or ""), now, delivered=False)

@@ -62,7 +62,10 @@ class Choice:
             if not self.left:
                 return
             if step.priority == Priority.EXPERIMENT:
-                self._offer_experiment(step)
+                # Take it behind all others. It needs no cap for each person, because the order of the queue is fair.
+                if self.experiments and len(self.passed_over) < self.left:
+                    self.experiments -= 1
+                    self.passed_over.append(step)
                 continue
             count = self.under_way.get(step.person, 0)
             if count < self.cap:
@@ -72,12 +75,6 @@ class Choice:
             elif len(self.passed_over) < self.room:
                 self.passed_over.append(step)
 
-    def _offer_experiment(self, step: Waiting) -> None:
-        """Take it behind all others. It needs no cap for each person, because the order of the queue is fair."""
-        if self.experiments and len(self.passed_over) < self.left:
-            self.experiments -= 1
-            self.passed_over.append(step)
-
     def all(self) -> list[Waiting]:
         return self.chosen + self.passed_over[: self.left]
 
@@ -85,7 +82,8 @@ class Choice:
 def choose(session: Session, queue: str, cap: int, room: int, now: datetime, experiments: int = 0) -> list[Waiting]:
     """Choose the next steps of a queue, at most `room`, and of experiments at most `experiments`."""
     choice = Choice(people_in_flight(session, queue), cap, room, experiments)
-    head = _head(session, queue, now)
+    query = select(*_COLUMNS).where(Step.queue == queue, QUEUED, _due(now))
+    head = _read(session, queue, query.order_by(Step.priority, Step.turn, Step.id).limit(PAGE))
     choice.offer(head)
     # A shorter head is the whole queue, so no steps are hidden behind it. Behind a step of an experiment there are
     # only others of experiments.
@@ -105,14 +103,8 @@ def people_in_flight(session: Session, queue: str) -> dict[int, int]:
 
 
 def experiments_in_flight(session: Session, queue: str) -> int:
-    """Count the steps of experiments under way in a queue."""
     query = select(func.count()).where(Step.queue == queue, IN_FLIGHT, Step.priority == Priority.EXPERIMENT)
     return session.scalar(query) or 0
-
-
-def _head(session: Session, queue: str, now: datetime) -> Sequence[Waiting]:
-    query = select(*_COLUMNS).where(Step.queue == queue, QUEUED, _due(now))
-    return _read(session, queue, query.order_by(Step.priority, Step.turn, Step.id).limit(PAGE))
 
 
 def _hidden(session: Session, queue: str, now: datetime, beyond: Waiting, choice: Choice) -> Sequence[Waiting]:

@@ -15,7 +15,6 @@ def appoint(session: Session, person: Person) -> None:
 
 
 def dismiss(session: Session, person: Person) -> None:
-    """Make a person an ordinary user again."""
     _set(session, person, admin=False)
 
 

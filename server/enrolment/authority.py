@@ -61,7 +61,10 @@ def barriers(session: Session, actor: Person | None, people: Sequence[int]) -> M
     """
     if actor is None or actor.admin:
         return {}
-    mine = _courses_run_by(session, actor)
+    query = select(Membership.course_id).where(
+        Membership.person_id == actor.id, Membership.role == Role.INSTRUCTOR, Membership.dropped_at.is_(None)
+    )
+    mine = frozenset(session.scalars(query))
     found: dict[int, Barrier] = {}
     for start in range(0, len(people), _SOME):
         for person, past in _pasts(session, people[start : start + _SOME]).items():
@@ -95,13 +98,6 @@ def _first_and_never_here(mine: frozenset[int], past: _Past) -> bool:
     return any(course in mine and since == first for course, _, since in past.memberships) and all(
         role is Role.STUDENT for course, role, _ in past.memberships if course not in mine
     )
-
-
-def _courses_run_by(session: Session, actor: Person) -> frozenset[int]:
-    query = select(Membership.course_id).where(
-        Membership.person_id == actor.id, Membership.role == Role.INSTRUCTOR, Membership.dropped_at.is_(None)
-    )
-    return frozenset(session.scalars(query))
 
 
 def _pasts(session: Session, people: Sequence[int]) -> Mapping[int, _Past]:

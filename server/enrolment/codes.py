@@ -50,12 +50,12 @@ def join(session: Session, person: Person, course: Course, now: datetime | None 
 
     A code can't override staff: only they can add a removed person again.
     """
-    found = session.scalar(
+    membership = session.scalar(
         select(Membership).where(Membership.course_id == course.id, Membership.person_id == person.id)
     )
-    if found is not None and found.dropped_at is not None:
+    if membership is not None and membership.dropped_at is not None:
         raise CannotJoin("You were removed from this course. Ask its staff to add you again.")
-    if found is not None:
+    if membership is not None:
         return False
     enrol(session, course, person, Role.STUDENT, now)
     note(session, person, "course.joined", f"person {person.id}", now=now, course_id=course.id, course=course.slug)

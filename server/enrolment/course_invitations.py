@@ -43,18 +43,23 @@ def invite(
     moment = now or datetime.now(UTC)
     if invited.role is not Role.STUDENT and is_unconfirmed(person):
         raise CourseError(why_not_staff(invited.name))
-    found = session.scalar(
+    invitation = session.scalar(
         select(CourseInvitation).where(CourseInvitation.course_id == course.id, CourseInvitation.person_id == person.id)
     )
-    if found is not None and found.refused_at is not None:
+    if invitation is not None and invitation.refused_at is not None:
         raise CourseError(f"{invited.email} declined the invitation. The person can still join with the course’s code.")
-    if found is None:
-        found = CourseInvitation(course_id=course.id, person_id=person.id)
-        session.add(found)
-    found.email, found.name, found.role, found.section = (invited.email, invited.name, invited.role, invited.section)
-    found.invited_by, found.created_at = actor.id, moment
+    if invitation is None:
+        invitation = CourseInvitation(course_id=course.id, person_id=person.id)
+        session.add(invitation)
+    invitation.email, invitation.name, invitation.role, invitation.section = (
+        invited.email,
+        invited.name,
+        invited.role,
+        invited.section,
+    )
+    invitation.invited_by, invitation.created_at = actor.id, moment
     session.flush()
-    _note(session, actor, "member.invited", found, moment, role=found.role.value, section=found.section)
+    _note(session, actor, "member.invited", invitation, moment, role=invitation.role.value, section=invitation.section)
 
 
 def invitations_in(session: Session, course_id: int) -> Sequence[CourseInvitation]:
@@ -64,8 +69,7 @@ def invitations_in(session: Session, course_id: int) -> Sequence[CourseInvitatio
 
 
 def invited_people(session: Session, course_id: int) -> Mapping[int, CourseInvitation]:
-    """The course's open and declined invitations, by person ID."""
-    return {each.person_id: each for each in invitations_in(session, course_id)}
+    return {invitation.person_id: invitation for invitation in invitations_in(session, course_id)}
 
 
 def invitations_of(session: Session, person_id: int) -> Sequence[CourseInvitation]:
@@ -84,58 +88,58 @@ def invitations_of(session: Session, person_id: int) -> Sequence[CourseInvitatio
     return session.scalars(query.order_by(CourseInvitation.id.desc())).all()
 
 
-def accept(session: Session, person: Person, number: int, now: datetime | None = None) -> Course | None:
+def accept(session: Session, person: Person, number: int) -> Course | None:
     """Join the course of an own open invitation; None if there is none any more. Raises CourseError."""
-    moment = now or datetime.now(UTC)
-    found = _own(session, person, number)
-    if found is None:
+    now = datetime.now(UTC)
+    invitation = _own(session, person, number)
+    if invitation is None:
         return None
-    if found.role is not Role.STUDENT:
-        if not _still_may(session, found):
+    if invitation.role is not Role.STUDENT:
+        if not _still_may(session, invitation):
             raise CourseError("The person who invited you no longer runs this course. Ask its instructors.")
         if is_unconfirmed(person):
             raise CourseError(why_not_staff(person.name))
-        end_links(session, person.id, now=moment)  # made for an account with fewer rights
-    enrol(session, found.course, person, found.role, moment).section = found.section
-    role = found.role.value
-    session.delete(found)
+        end_links(session, person.id, now=now)  # made for an account with fewer rights
+    enrol(session, invitation.course, person, invitation.role, now).section = invitation.section
+    role = invitation.role.value
+    session.delete(invitation)
     session.flush()
     note(
-        session, person, "course.joined", f"person {person.id}", now=moment, course_id=found.course_id,
-        course=found.course.slug, role=role, section=found.section,
+        session, person, "course.joined", f"person {person.id}", now=now, course_id=invitation.course_id,
+        course=invitation.course.slug, role=role, section=invitation.section,
     )  # fmt: skip
-    return found.course
+    return invitation.course
 
 
 def refuse(session: Session, person: Person, number: int, now: datetime | None = None) -> None:
     """Decline an own open invitation. The course can't invite the person again."""
-    moment = now or datetime.now(UTC)
-    found = _own(session, person, number)
-    if found is not None:
-        found.refused_at = moment
+    now = now or datetime.now(UTC)
+    invitation = _own(session, person, number)
+    if invitation is not None:
+        invitation.refused_at = now
         session.flush()
         # Outside the course: its audit would show the name of the account.
-        note(session, person, "invitation.declined", f"course {found.course.slug}", now=moment)
+        note(session, person, "invitation.declined", f"course {invitation.course.slug}", now=now)
 
 
-def withdraw(session: Session, course: Course, actor: Person, number: int, now: datetime | None = None) -> None:
+def withdraw(session: Session, course: Course, actor: Person, number: int) -> None:
     """Delete a course's invitation, unless the person has answered it."""
     hold_course(session, course.id)
-    found = session.get(CourseInvitation, number, with_for_update=True)
-    if found is not None and found.course_id == course.id and found.refused_at is None:
-        _note(session, actor, "member.uninvited", found, now or datetime.now(UTC))
-        session.delete(found)
+    invitation = session.get(CourseInvitation, number, with_for_update=True)
+    if invitation is not None and invitation.course_id == course.id and invitation.refused_at is None:
+        _note(session, actor, "member.uninvited", invitation, datetime.now(UTC))
+        session.delete(invitation)
         session.flush()
 
 
 def _own(session: Session, person: Person, number: int) -> CourseInvitation | None:
     """The person's open invitation of this ID, with its course locked."""
-    found = next((each for each in invitations_of(session, person.id) if each.id == number), None)
-    if found is None:
+    invitation = next((other for other in invitations_of(session, person.id) if other.id == number), None)
+    if invitation is None:
         return None
-    hold_course(session, found.course_id)
-    session.expire(found)
-    again = {each.id: each for each in invitations_of(session, person.id)}
+    hold_course(session, invitation.course_id)
+    session.expire(invitation)
+    again = {other.id: other for other in invitations_of(session, person.id)}
     return again.get(number)
 
 

@@ -19,11 +19,11 @@ from server.courses.service import CourseError
 from server.enrolment.authority import barrier
 
 
-def confirm_email(session: Session, person: Person, now: datetime | None = None) -> None:
+def confirm_email(session: Session, person: Person) -> None:
     """Confirm the email from now on. Tokens created before end."""
     if person.proven_at is None:
-        revoke_tokens(session, person, now=now)
-        person.proven_at = now or datetime.now(UTC)
+        revoke_tokens(session, person)
+        person.proven_at = datetime.now(UTC)
         session.flush()
 
 
@@ -59,6 +59,6 @@ def secure_before_promotion(
         return
     person.password = None
     session.flush()
-    end_all(session, person.id, now=now)
-    revoke_tokens(session, person, now=now)
+    end_all(session, person.id)
+    revoke_tokens(session, person)
     note(session, actor, "access.ended", f"person {person.id}", now=now, course_id=course_id)

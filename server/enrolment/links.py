@@ -17,7 +17,7 @@ from server.enrolment.authority import barrier
 
 def find_link(session: Session, purpose: LinkPurpose, token: str, now: datetime | None = None) -> OneTimeLink | None:
     """The link with its person, if it is valid and its creator may still create it; changes nothing."""
-    found = session.scalar(
+    link = session.scalar(
         select(OneTimeLink)
         .join(OneTimeLink.person)
         .options(contains_eager(OneTimeLink.person))
@@ -30,22 +30,22 @@ def find_link(session: Session, purpose: LinkPurpose, token: str, now: datetime 
             Person.erased_at.is_(None),
         )
     )
-    return found if found is not None and _maker_still_may(session, found) else None
+    return link if link is not None and _maker_still_may(session, link) else None
 
 
-def use_link(session: Session, purpose: LinkPurpose, token: str, now: datetime | None = None) -> OneTimeLink | None:
+def use_link(session: Session, purpose: LinkPurpose, token: str) -> OneTimeLink | None:
     """Use up a valid link; None if it is invalid. Of simultaneous requests, one succeeds."""
-    moment = now or datetime.now(UTC)
-    found = find_link(session, purpose, token, moment)
-    if found is None:
+    now = datetime.now(UTC)
+    link = find_link(session, purpose, token, now)
+    if link is None:
         return None
     used = session.execute(
         update(OneTimeLink)
-        .where(OneTimeLink.id == found.id, OneTimeLink.used_at.is_(None))
-        .values(used_at=moment)
+        .where(OneTimeLink.id == link.id, OneTimeLink.used_at.is_(None))
+        .values(used_at=now)
         .returning(OneTimeLink.id)
     )
-    return found if used.first() is not None else None
+    return link if used.first() is not None else None
 
 
 def _maker_still_may(session: Session, link: OneTimeLink) -> bool:

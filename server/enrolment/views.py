@@ -45,7 +45,6 @@ def join_page() -> Response:
 
 @enrolment.post("/join")
 def join_course() -> Response:
-    """Join with the signed-in account or a new one."""
     form = sent("code", "name", "email")
     if not form["code"]:
         form.mistake("code", "Type the code from your course staff.")
@@ -135,7 +134,6 @@ def show_link(purpose: str, token: str) -> Response:
 
 @enrolment.post(_ADDRESS)
 def follow_link(purpose: str, token: str) -> Response:
-    """Set the password and sign in."""
     person = _found(purpose, token).person
     password = password_sent("password")
     form = sent("tokens")
@@ -160,10 +158,10 @@ def follow_link(purpose: str, token: str) -> Response:
 
 def _found(purpose: str, token: str) -> OneTimeLink:
     with site().readers.begin() as session:
-        found = links.find_link(session, LinkPurpose(purpose), token)
-    if found is None:
+        link = links.find_link(session, LinkPurpose(purpose), token)
+    if link is None:
         raise _over()
-    return found
+    return link
 
 
 def _shown(form: Form, link: OneTimeLink) -> Response:
@@ -184,7 +182,6 @@ _ONE = "/invitations/<int(max=9007199254740991):number>"
 
 @enrolment.post(f"{_ONE}/accept")
 def accept_invitation(number: int) -> Response:
-    """Join the course."""
     who = viewer()
     try:
         with site().sessions.begin() as session:
@@ -196,7 +193,6 @@ def accept_invitation(number: int) -> Response:
 
 @enrolment.post(f"{_ONE}/decline")
 def decline_invitation(number: int) -> Response:
-    """Decline the invitation."""
     who = viewer()
     with site().sessions.begin() as session:
         refuse(session, session.get_one(Person, who.id), number)

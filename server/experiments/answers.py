@@ -83,41 +83,40 @@ class PointsAnswer:
 
 
 def experiment_answer(session: Session, visible: Visible, now: datetime) -> ExperimentAnswer:
-    """What a reader sees of an experiment."""
-    found = visible.experiment
-    assert found.course is not None
-    assert found.exercise is not None
-    paused = pause_until(session, found, now) if found.state is ExperimentState.RUNNING else None
+    experiment = visible.experiment
+    assert experiment.course is not None
+    assert experiment.exercise is not None
+    paused = pause_until(session, experiment, now) if experiment.state is ExperimentState.RUNNING else None
     names = shown_names(visible)
-    submissions = submissions_of(session, found.id) if visible.named else {}
-    definition = definition_of(found.plan)
+    submissions = submissions_of(session, experiment.id) if visible.named else {}
+    definition = definition_of(experiment.plan)
     definition["experiment"] = definition.get("experiment", {}) | {"kernels": list(names.values())}
     return ExperimentAnswer(
-        id=found.public_id,
-        url=f"/api/v1/experiments/{found.public_id}",
-        page=f"/experiments/{found.public_id}",
-        course=found.course.slug,
-        name=found.name,
-        state=found.state,
-        points=found.points,
-        ended=found.ended,
-        failed=failed(session, found),
+        id=experiment.public_id,
+        url=f"/api/v1/experiments/{experiment.public_id}",
+        page=f"/experiments/{experiment.public_id}",
+        course=experiment.course.slug,
+        name=experiment.name,
+        state=experiment.state,
+        points=experiment.points,
+        ended=experiment.ended,
+        failed=failed(session, experiment),
         paused_until=paused,
-        device_class=found.device_class or CPU,
-        arch=found.arch,
+        device_class=experiment.device_class or CPU,
+        arch=experiment.arch,
         exercise=ExperimentExercise(
-            found.exercise.name, without_solution(found.exercise.definition), found.exercise.digest
+            experiment.exercise.name, without_solution(experiment.exercise.definition), experiment.exercise.digest
         ),
         definition=definition,
         search=search_text(session, visible),
         kernels=tuple(
             Kernel(names[name], digest(text), text if visible.named else None, submissions.get(name))
-            for name, text in kernels_of(found.plan).items()
+            for name, text in kernels_of(experiment.plan).items()
         ),
-        created_at=found.created_at,
-        ended_at=found.ended_at,
+        created_at=experiment.created_at,
+        ended_at=experiment.ended_at,
         own=visible.own,
-        shared=found.shared_at is not None,
+        shared=experiment.shared_at is not None,
     )
 
 
@@ -128,23 +127,23 @@ def shown_results(session: Session, visible: Visible, after: int = -1, most: int
         return found
     names = shown_names(visible)
     return [
-        replace(each, kernel=names.get(each.kernel, ""), message=each.verdict.headline, finding=None) for each in found
+        replace(result, kernel=names.get(result.kernel, ""), message=result.verdict.headline, finding=None)
+        for result in found
     ]
 
 
 def search_text(session: Session, visible: Visible) -> str:
     """What a search did so far; "" for an experiment without one."""
-    found = visible.experiment
-    if not found.tunes:
+    experiment = visible.experiment
+    if not experiment.tunes:
         return ""
-    shown, design = shown_results(session, visible), from_plain_definition(definition_of(found.plan)).design
-    tuning = tuning_of(design, found.plan.get("space", 0), shown)
+    shown, design = shown_results(session, visible), from_plain_definition(definition_of(experiment.plan)).design
+    tuning = tuning_of(design, experiment.plan.get("space", 0), shown)
     return tuning_text(tuning, shown, on_server=True)
 
 
 def points_answer(results: list[PointResult], following: str | None) -> PointsAnswer:
-    """A page of results."""
-    return PointsAnswer(tuple(to_json(each) for each in results), following)
+    return PointsAnswer(tuple(to_json(result) for result in results), following)
 
 
 def shown_names(visible: Visible) -> Mapping[str, str]:

@@ -91,11 +91,11 @@ def begin() -> tuple[Response, int, dict[str, str]]:
         limits.count(site().sessions, STARTS, f"person {person}")
     except limits.TooOften as often:
         raise too_many_requests(STARTS, often) from often
-    asked = read_body(ExperimentRequest, request.get_data())
-    device, pauses = asked.device_class, asked.pause_before_deadlines
-    sent = Sent(asked.definition, asked.kernels, asked.axes, device, pauses)
+    body = read_body(ExperimentRequest, request.get_data())
+    device, pauses = body.device_class, body.pause_before_deadlines
+    sent = Sent(body.definition, body.kernels, body.axes, device, pauses)
     with site().readers.begin() as session:
-        course, role = _course(session, person, asked.course)
+        course, role = _course(session, person, body.course)
     texts = (sent.text, *sent.kernels, *sent.kernels.values())
     if any(storable(text) != text for text in texts):
         raise invalid("A text has a character that can't be stored.")
@@ -215,14 +215,14 @@ def _answer(session: Session, person: int, public_id: str, now: datetime) -> Exp
 
 
 def _visible(session: Session, person: int, public_id: str) -> Visible:
-    found = visible_experiment(session, person, public_id)
-    if found is None:
+    visible = visible_experiment(session, person, public_id)
+    if visible is None:
         raise Refused(
             404, "no_such_experiment", "There is no such experiment",
             "Check the ID. You may not see experiments that others didn't share.",
         )  # fmt: skip
-    need_staff_scope(own=found.reads is not Reads.STAFF)
-    return found
+    need_staff_scope(own=visible.reads is not Reads.STAFF)
+    return visible
 
 
 def _to_change(session: Session, person: int, public_id: str) -> Visible:

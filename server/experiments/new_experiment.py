@@ -36,18 +36,18 @@ class Sent:
 def read_sent(sent: Sent) -> Definition:
     """The definition; raises UnfitExperiment."""
     try:
-        found = read_definition(sent.text)
+        definition = read_definition(sent.text)
     except DefinitionError as error:
         raise UnfitExperiment("definition", error.reason, error.line) from error
     if len(sent.axes) > MOST_AXES:
         raise UnfitExperiment("axes", f"An experiment has at most {MOST_AXES} axes.")
     try:
-        found = with_axes(found, map(parse_axis, sent.axes))
+        definition = with_axes(definition, map(parse_axis, sent.axes))
     except AxisError as error:
         raise UnfitExperiment("axes", f"{error}.") from error
-    if not found.axes and len(found.kernels) < 2 and not found.ladder:
+    if not definition.axes and len(definition.kernels) < 2 and not definition.ladder:
         raise UnfitExperiment("axes", "Nothing is varied. Add an axis, such as TILE_WIDTH=8,16,32.")
-    return found
+    return definition
 
 
 def start_sent(
@@ -59,11 +59,11 @@ def start_sent(
             target = target_of(session, course, role, definition.exercise, sent.device_class, now)
             exercise = session.get_one(Exercise, target.exercise)
             check_room(session, person, target.assignment, now)
-            found = find_submitted(session, definition, course, person, now, sent.text)
+            submitted = find_submitted(session, definition, course, person, now, sent.text)
     except NoTarget as error:
         raise UnfitExperiment(error.field, str(error)) from error
     student = target.assignment is not None
-    whole, kernels = found.definition, {**sent.kernels, **found.texts}
+    whole, kernels = submitted.definition, {**sent.kernels, **submitted.texts}
     if whole.ladder:
         whole, kernels = with_ladder(exercise, whole, sent.text)
     plan = checked_plan(exercise, whole, kernels, sent.text, student=student, device_class=target.device_class)
@@ -79,7 +79,7 @@ def start_sent(
         device_class=target.device_class,
         pauses=sent.pauses,
         assignment=target.assignment,
-        submissions=found.submissions,
+        submissions=submitted.submissions,
     )
     with sessions.begin() as session:
         return start(session, new, now).public_id

@@ -166,8 +166,8 @@ def stored_plan(definition: Definition, kernels: Mapping[str, str], space: int =
 
 def definition_of(plan: Mapping[str, Any]) -> dict[str, Any]:
     """The definition in a stored plan, as its file would have it; {} for a plan without one."""
-    found: dict[str, Any] = json.loads(plan.get("definition", "{}"))
-    return found
+    definition: dict[str, Any] = json.loads(plan.get("definition", "{}"))
+    return definition
 
 
 def kernels_of(plan: Mapping[str, Any]) -> dict[str, str]:

@@ -215,7 +215,9 @@ def _next(session: Session, last: int, slots: Mapping[str, int], now: datetime) 
     unfinished = session.scalar(select(func.count(ExperimentPoint.job_id)).where(*still)) or 0
     waiting = _waiting(session, experiment)
     pause = pause_until(session, experiment, now)
-    hold = pause is not None and _waits(session, experiment, pause)
+    hold = pause is not None and (
+        session.scalar(select(Step.id).where(*_held_back(experiment, pause)).limit(1)) is not None
+    )
     queue = gpu_queue(experiment.device_class) if experiment.device_class else CPU_QUEUE
     room = OPEN_FOR_A_SLOT * max(1, slots.get(queue, 0)) - unfinished
     return _Now(experiment, exercise, found, room, unfinished > 0, waiting, pause, hold)
@@ -250,7 +252,14 @@ def _kept(plan: PointPlan, ended: _Ended) -> _Kept:
 def _to_begin(session: Session, plan: PointPlan, found: _Now, numbers: Sequence[int], now: datetime) -> list[Begun]:
     points = [plan.point(number) for number in numbers]
     variants = [variant_of(plan, point) for point in points]
-    passed = _passed(session, found.experiment.id, variants)
+    # The tile of an accepted point of each variant that has one.
+    query = select(ExperimentPoint.variant, func.min(ExperimentPoint.tile)).where(
+        ExperimentPoint.experiment_id == found.experiment.id,
+        ExperimentPoint.variant.in_(variants),
+        ExperimentPoint.verdict == Verdict.ACCEPTED,
+    )
+    rows = session.execute(query.group_by(ExperimentPoint.variant))
+    passed = {variant: tile for variant, tile in rows if tile is not None}
     moment = now.isoformat(timespec="seconds")
     return [
         _begun(plan, found.exercise, point, variant, passed.get(variant), moment)
@@ -283,17 +292,6 @@ def _too_long(text: str) -> str:
     return f"The text has {size:,} bytes. The limit is {SOURCE_BYTES:,}." if size > SOURCE_BYTES else ""
 
 
-def _passed(session: Session, experiment: int, variants: Sequence[str]) -> Mapping[str, int]:
-    """The tile of an accepted point of each variant that has one."""
-    query = select(ExperimentPoint.variant, func.min(ExperimentPoint.tile)).where(
-        ExperimentPoint.experiment_id == experiment,
-        ExperimentPoint.variant.in_(variants),
-        ExperimentPoint.verdict == Verdict.ACCEPTED,
-    )
-    rows = session.execute(query.group_by(ExperimentPoint.variant))
-    return {variant: tile for variant, tile in rows if tile is not None}
-
-
 def _write(
     session: Session, found: _Now, results: Sequence[_Kept], points: Sequence[Begun], now: datetime, unfit: str
 ) -> bool:
@@ -302,10 +300,20 @@ def _write(
     experiment = session.scalars(locked).one()
     if experiment.state is not ExperimentState.RUNNING:
         return False
-    changed = sum(_keep(session, experiment, one) for one in results) > 0
+    changed = sum(_keep(session, experiment, result) for result in results) > 0
     unchanged = experiment.begun == found.experiment.begun
     if points and unchanged and _waiting(session, experiment) == found.waiting:
-        _begin(session, experiment, points, found.waiting, now)
+        again = [point.planned.number for point in points if point.planned.number in found.waiting]
+        session.execute(
+            delete(ExperimentPoint).where(
+                ExperimentPoint.experiment_id == experiment.id, ExperimentPoint.number.in_(again)
+            )
+        )
+        works = [_work(session, experiment, one, now) for one in points if one.result is None]
+        jobs = iter(queue_jobs(session, works, now, QueueOrder(session, CPU_QUEUE, Priority.EXPERIMENT)))
+        session.execute(insert(ExperimentPoint), [_row(experiment, one, jobs) for one in points])
+        experiment.begun += len(points) - len(again)
+        experiment.ended += sum(one.result is not None for one in points)
         changed = True
     if unfit:
         stop(session, experiment, None, now, unfit)
@@ -334,20 +342,6 @@ def _keep(session: Session, experiment: Experiment, kept: _Kept) -> bool:
     if kept.report is not None:
         session.execute(update(Result).where(Result.job_id == kept.job).values(report=kept.report))
     return True
-
-
-def _begin(
-    session: Session, experiment: Experiment, points: Sequence[Begun], waiting: Sequence[int], now: datetime
-) -> None:
-    again = [one.planned.number for one in points if one.planned.number in waiting]
-    session.execute(
-        delete(ExperimentPoint).where(ExperimentPoint.experiment_id == experiment.id, ExperimentPoint.number.in_(again))
-    )
-    works = [_work(session, experiment, one, now) for one in points if one.result is None]
-    jobs = iter(queue_jobs(session, works, now, QueueOrder(session, CPU_QUEUE, Priority.EXPERIMENT)))
-    session.execute(insert(ExperimentPoint), [_row(experiment, one, jobs) for one in points])
-    experiment.begun += len(points) - len(again)
-    experiment.ended += sum(one.result is not None for one in points)
 
 
 def _row(experiment: Experiment, one: Begun, jobs: Any) -> dict[str, Any]:
@@ -383,8 +377,3 @@ def _held_back(experiment: Experiment, until: datetime) -> tuple[ColumnElement[b
     """The waiting steps of an experiment that must wait until a deadline is over, and don't yet."""
     mine = select(Job.id).where(Job.experiment_id == experiment.id, Job.state.not_in(_OVER))
     return Step.job_id.in_(mine), QUEUED, or_(Step.not_before.is_(None), Step.not_before < until)
-
-
-def _waits(session: Session, experiment: Experiment, until: datetime) -> bool:
-    """Whether a step must be held back."""
-    return session.scalar(select(Step.id).where(*_held_back(experiment, until)).limit(1)) is not None

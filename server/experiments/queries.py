@@ -78,13 +78,13 @@ def visible_experiment(session: Session, person: int, public_id: str) -> Visible
     """The experiment for its owner, course staff and, if it is shared, the class; None for anyone else."""
     if not public_id.isascii() or not public_id.isalnum():
         return None
-    found = session.scalar(
+    experiment = session.scalar(
         select(Experiment).where(Experiment.public_id == public_id).options(joinedload(Experiment.exercise))
     )
-    if found is None or found.course_id is None:
+    if experiment is None or experiment.course_id is None:
         return None
-    role = role_in(session, person, found.course_id)
-    return _visible(found, person, role)
+    role = role_in(session, person, experiment.course_id)
+    return _visible(experiment, person, role)
 
 
 def visible_experiments(

@@ -50,6 +50,5 @@ def quota_of(session: Session, person: int, assignment: int, now: datetime) -> Q
 
 
 def running_of(session: Session, person: int) -> int:
-    """How many experiments of a person are running."""
     query = select(func.count()).where(Experiment.person_id == person, Experiment.state == ExperimentState.RUNNING)
     return session.scalar(query) or 0

@@ -83,7 +83,7 @@ def start(session: Session, new: NewExperiment, now: datetime) -> Experiment:
     person = _with_room(session, new.person)
     if new.assignment is not None:
         _check_quota(quota_of(session, new.person, new.assignment, now), new.points)
-    made = Experiment(
+    experiment = Experiment(
         public_id=secrets.token_hex(8),
         course_id=new.course,
         person_id=new.person,
@@ -102,15 +102,15 @@ def start(session: Session, new: NewExperiment, now: datetime) -> Experiment:
         submission_id=new.submission,
         created_at=now,
     )
-    session.add(made)
+    session.add(experiment)
     session.flush()
     session.add_all(
-        ExperimentSubmission(experiment_id=made.id, kernel=kernel, submission_id=submission)
+        ExperimentSubmission(experiment_id=experiment.id, kernel=kernel, submission_id=submission)
         for kernel, submission in new.submissions.items()
     )
     if new.assignment is None:
-        _note(session, made, person, "started", now, points=made.points)
-    return made
+        _note(session, experiment, person, "started", now, points=experiment.points)
+    return experiment
 
 
 def stop(

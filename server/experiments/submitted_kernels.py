@@ -67,8 +67,8 @@ def submissions_of(session: Session, experiment: int) -> dict[str, str]:
 def _submission(session: Session, wanted: OnServer, person: int, now: datetime) -> Submission | str:
     """The submission, or why there is none."""
     if wanted.submission:
-        found = visible_submission(session, person, wanted.submission)
-        return found or f"There is no submission `{wanted.submission}`, or you may not see it."
+        submission = visible_submission(session, person, wanted.submission)
+        return submission or f"There is no submission `{wanted.submission}`, or you may not see it."
     visible = visible_assignment(session, person, wanted.best, now)
     if visible is None:
         return f"There is no assignment `{wanted.best}`, or you may not see it."

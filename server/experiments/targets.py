@@ -49,7 +49,7 @@ def target_of(session: Session, course: int, role: Role, name: str, device_class
         device, arch = _device(session, assignment, device_class, now)
         own = None if is_staff(role) else assignment.id
         return Target(assignment.exercise_id, device, arch, own)
-    shipped = {each.name for each in list_exercises()} if is_staff(role) else set()
+    shipped = {exercise.name for exercise in list_exercises()} if is_staff(role) else set()
     if name not in shipped:
         names = ", ".join(sorted({one.slug for one in found} | shipped)) or "none"
         raise NoTarget("experiment.exercise", f"`{name[:60]}` isn't an exercise of this course. It has {names}.")

@@ -64,12 +64,12 @@ def variation_of(submission: Submission, what: str) -> Variation:
     text = submission.source.content.decode("utf-8", "replace")
     names = (exercise.tile_name,) if what == TILE else tuple(exercise.sizes)
     values = [_tiles(exercise)] if what == TILE else [_sizes(exercise.ranking[name]) for name in names]
-    found = Variation(what, f"{assignment.slug}.cu", text, exercise, assignment.tile, names, tuple(values))
+    variation = Variation(what, f"{assignment.slug}.cu", text, exercise, assignment.tile, names, tuple(values))
     try:
         roles(frozenset(names), text, "your kernel", exercise)
     except UnfitAxis as error:
         raise NoVariation(str(error)) from error
-    return found
+    return variation
 
 
 def _takes(variation: Variation, name: str) -> bool:

@@ -21,8 +21,9 @@ from kernels.rendering.experiment import PointTable, fixed_sizes, nothing_measur
 from kernels.rendering.page.experiment_page import PlotView, plot_views
 from kernels.source.paste.decoding import LARGEST_SOURCE
 from server.accounts import limits
-from server.accounts.access import not_allowed, nothing_here, viewer
+from server.accounts.access import existing, not_allowed, nothing_here, viewer
 from server.accounts.models import Person
+from server.accounts.views import go
 from server.courses.access import Membership, member_of, membership, staff_of
 from server.courses.models import Assignment, ExerciseFile
 from server.courses.service import assignments, find_assignment, is_staff, role_in
@@ -125,12 +126,11 @@ class ExperimentPage:
 def pinned_experiments(session: Session, assignment: Assignment) -> list[tuple[str, str]]:
     """The address and the title of each experiment that an assignment's page links to."""
     here = pinned(session, assignment.id)
-    return [(url_for("experiments_pages.show", public_id=each.public_id), each.name) for each in here]
+    return [(url_for("experiments_pages.show", public_id=experiment.public_id), experiment.name) for experiment in here]
 
 
 @experiments_pages.get("/courses/<slug>/experiments")
 def show_list(slug: str) -> str:
-    """List the experiments that the reader sees, newest first."""
     course, who = member_of(slug), viewer()
     before = number_of(request.args, "before") or 0
     with site().readers.begin() as session:
@@ -141,13 +141,11 @@ def show_list(slug: str) -> str:
 
 @experiments_pages.get("/experiments/<public_id>")
 def show(public_id: str) -> str:
-    """Show an experiment with the results so far."""
     return render_template("experiments/experiment.html", page=_page(public_id))
 
 
 @experiments_pages.get("/experiments/<public_id>/state")
 def state(public_id: str) -> Response:
-    """Return the results so far, for an open page."""
     page = _page(public_id)
     return jsonify(html=render_template("experiments/results.html", page=page), final=not page.runs)
 
@@ -180,15 +178,14 @@ def download(public_id: str) -> Response:
 
 @experiments_pages.post("/experiments/<public_id>/cancel")
 def cancel(public_id: str) -> Response:
-    """Cancel an experiment, as its owner or course staff."""
     who = viewer()
     try:
         with site().sessions.begin() as session:
-            found = _visible(session, who.id, public_id)
-            if not found.may_change:
+            visible = _visible(session, who.id, public_id)
+            if not visible.may_change:
                 raise not_allowed(_NOT_YOURS)
             person = session.get_one(Person, who.id)
-            tickets = stop(session, found.experiment, person, datetime.now(UTC))
+            tickets = stop(session, visible.experiment, person, datetime.now(UTC))
     except NotPossible:
         return _back(public_id, "experiment-over")
     revoke(site().settings.redis_url, tickets)
@@ -197,14 +194,13 @@ def cancel(public_id: str) -> Response:
 
 @experiments_pages.post("/experiments/<public_id>/retry")
 def run_again(public_id: str) -> Response:
-    """Run the points again that ended in a system error, as the owner or course staff."""
     who = viewer()
     try:
         with site().sessions.begin() as session:
-            found = _visible(session, who.id, public_id)
-            if not found.may_change:
+            visible = _visible(session, who.id, public_id)
+            if not visible.may_change:
                 raise not_allowed(_NOT_YOURS)
-            retry(session, found.experiment, session.get_one(Person, who.id), datetime.now(UTC))
+            retry(session, visible.experiment, session.get_one(Person, who.id), datetime.now(UTC))
     except NotPossible:
         return _back(public_id, "experiment-not-retried")
     except TooManyRunning:
@@ -214,7 +210,6 @@ def run_again(public_id: str) -> Response:
 
 @experiments_pages.post("/experiments/<public_id>/share")
 def share_it(public_id: str) -> Response:
-    """Show an experiment to the class, or hide it, as course staff."""
     shared = request.form.get("shared") == "yes"
     _as_staff(public_id, lambda session, found, person: share(session, found, person, datetime.now(UTC), shared=shared))
     return _back(public_id, "experiment-shared" if shared else "experiment-hidden")
@@ -241,38 +236,39 @@ def _page(public_id: str) -> ExperimentPage:
     start = -1 if after is None else after
     with site().readers.begin() as session:
         visible = _visible(session, who.id, public_id)
-        found = visible.experiment
-        assert found.course is not None
-        assert found.exercise is not None
-        role = role_in(session, who.id, found.course.id)
+        experiment = visible.experiment
+        assert experiment.course is not None
+        assert experiment.exercise is not None
+        role = role_in(session, who.id, experiment.course.id)
         assert role is not None
-        course = membership(found.course, role)
+        course = membership(experiment.course, role)
         results = shown_results(session, visible, start, MOST_DRAWN + 1)
         shown = results[:MOST_DRAWN]
-        choices = [(one.slug, one.title) for one in assignments(session, found.course)] if visible.staff else []
-        definition = definition_of(found.plan)
+        choices = assignments(session, experiment.course) if visible.staff else []
+        runs = experiment.state is ExperimentState.RUNNING
+        definition = definition_of(experiment.plan)
         head = definition.get("experiment", {})
         return ExperimentPage(
             course=course,
             visible=visible,
             question=head.get("question", ""),
             expect=head.get("expect", ""),
-            by=found.person if visible.staff and not visible.own else None,
-            exercise=found.exercise.title,
+            by=experiment.person if visible.staff and not visible.own else None,
+            exercise=experiment.exercise.title,
             submission=_submission(session, visible),
             search=search_text(session, visible),
-            submitted=submissions_of(session, found.id) if visible.named else {},
-            paused=pause_until(session, found, datetime.now(UTC)) if found.state is ExperimentState.RUNNING else None,
+            submitted=submissions_of(session, experiment.id) if visible.named else {},
+            paused=pause_until(session, experiment, datetime.now(UTC)) if runs else None,
             verdicts=verdicts_text(shown) if shown else "",
             sizes=fixed_sizes(shown),
-            failed=failed(session, found) if visible.may_change else 0,
-            nothing_measured="" if any(each.measurement is not None for each in shown) else nothing_measured(shown),
+            failed=failed(session, experiment) if visible.may_change else 0,
+            nothing_measured="" if any(result.measurement is not None for result in shown) else nothing_measured(shown),
             pictures=plot_views(default_plots(shown, Request.from_plain(definition.get("plot")))),
             table=point_table(shown),
             first=start < 0,
             more=shown[-1].number if len(results) > len(shown) else -1,
-            pinned=found.pinned,
-            choices=choices,
+            pinned=experiment.pinned,
+            choices=[(assignment.slug, assignment.title) for assignment in choices],
         )
 
 
@@ -285,24 +281,20 @@ def _submission(session: Session, visible: Visible) -> str:
 
 
 def _visible(session: Session, person: int, public_id: str) -> Visible:
-    found = visible_experiment(session, person, public_id)
-    if found is None:
-        raise nothing_here()
-    return found
+    return existing(visible_experiment(session, person, public_id))
 
 
 def _as_staff(public_id: str, do: Callable[[Session, Experiment, Person], None]) -> None:
     who = viewer()
     with site().sessions.begin() as session:
-        found = _visible(session, who.id, public_id)
-        if not found.staff:
+        visible = _visible(session, who.id, public_id)
+        if not visible.staff:
             raise not_allowed("Only course staff share and pin experiments.")
-        do(session, found.experiment, session.get_one(Person, who.id))
+        do(session, visible.experiment, session.get_one(Person, who.id))
 
 
 def _back(public_id: str, notice: str) -> Response:
-    address = url_for("experiments_pages.show", public_id=public_id, notice=notice)
-    return Response(status=303, headers={"Location": address})
+    return go(url_for("experiments_pages.show", public_id=public_id, notice=notice))
 
 
 _OWN = ("solution.cu", "starter.cu")
@@ -320,7 +312,6 @@ class NewPage:
 
 @experiments_pages.get("/courses/<slug>/experiments/new")
 def new_experiment(slug: str) -> str:
-    """Show the form, with a template."""
     course = staff_of(slug)
     wanted = request.args.get("template", "")
     template = next((each for each in _templates() if each.name == wanted), _templates()[0])
@@ -330,7 +321,6 @@ def new_experiment(slug: str) -> str:
 
 @experiments_pages.post("/courses/<slug>/experiments/new")
 def begin(slug: str) -> str | Response | tuple[str, int]:
-    """Start the experiment."""
     course, who, now = staff_of(slug), viewer(), datetime.now(UTC)
     form = sent("definition", "device_class", "pauses")
     form.values["definition"] = storable(request.form.get("definition", "")).replace("\r\n", "\n")
@@ -354,14 +344,13 @@ def begin(slug: str) -> str | Response | tuple[str, int]:
     except TooManyRunning as error:
         form.mistake("definition", str(error))
     else:
-        address = url_for("experiments_pages.show", public_id=public_id, notice="experiment-started")
-        return Response(status=303, headers={"Location": address})
+        return _back(public_id, "experiment-started")
     return _form(course, form), 422
 
 
 def _files(form: Form) -> Mapping[str, str]:
     """The kernels among the files; an experiment's file replaces the text. Raises UnfitExperiment."""
-    found = {}
+    kernels = {}
     for file in request.files.getlist("files"):
         name = (file.filename or "").replace("\\", "/").rpartition("/")[2]
         if not name:
@@ -375,18 +364,16 @@ def _files(form: Form) -> Mapping[str, str]:
         if name.endswith(".toml"):
             form.values["definition"] = text
         else:
-            found[name] = text
-    return found
+            kernels[name] = text
+    return kernels
 
 
 @cache
 def _templates() -> tuple[Template, ...]:
-    """The experiments that come with Tilelab."""
     return templates()
 
 
 def _kernels_of_templates(definition: Definition) -> dict[str, str]:
-    """The kernels that the experiment names and that come with the templates."""
     there = {file.name: file for file in FOLDER.glob("*.cu")}
     return {name: there[name].read_text("utf-8") for name in definition.kernels if name in there}
 
@@ -448,7 +435,6 @@ class VaryPage:
 
 @experiments_pages.get("/submissions/<public_id>/vary")
 def show_variation(public_id: str) -> str:
-    """Show what would be varied."""
     what = request.args.get("what", TILE)
     if what not in WHAT:
         raise nothing_here()
@@ -459,7 +445,6 @@ def show_variation(public_id: str) -> str:
 
 @experiments_pages.post("/submissions/<public_id>/vary")
 def vary(public_id: str) -> Response | tuple[str, int]:
-    """Start the experiment."""
     who, now = viewer(), datetime.now(UTC)
     form = sent("what", "axis", "values")
     what = form["what"] if form["what"] in WHAT else TILE
@@ -483,8 +468,8 @@ def vary(public_id: str) -> Response | tuple[str, int]:
 
 def _started(public_id: str, what: str, form: Form, now: datetime) -> Response:
     with site().readers.begin() as session:
-        found, course = _varied_submission(session, public_id)
-        variation, assignment = variation_of(found, what), found.assignment
+        submission, course = _varied_submission(session, public_id)
+        variation, assignment = variation_of(submission, what), submission.assignment
         exercise, student = assignment.exercise, not is_staff(course.role)
         check_room(session, viewer().id, assignment.id if student else None, now)
     if course.archived:
@@ -502,27 +487,26 @@ def _started(public_id: str, what: str, form: Form, now: datetime) -> Response:
         arch=assignment.arch,
         device_class=assignment.device_class,
         assignment=assignment.id if student else None,
-        submission=found.id,
+        submission=submission.id,
     )
     with site().sessions.begin() as session:
-        made = start(session, new, now)
-    address = url_for("experiments_pages.show", public_id=made.public_id, notice="experiment-started")
-    return Response(status=303, headers={"Location": address})
+        public_id = start(session, new, now).public_id
+    return _back(public_id, "experiment-started")
 
 
 def _variation_page(session: Session, public_id: str, what: str, form: Form | None, now: datetime) -> VaryPage:
-    found, course = _varied_submission(session, public_id)
-    assignment, names, why_not = found.assignment, [], ""
+    submission, course = _varied_submission(session, public_id)
+    assignment, names, why_not = submission.assignment, [], ""
     tiles: tuple[int, ...] = ()
-    given = {"what": what}
+    values = {"what": what}
     try:
-        variation = variation_of(found, what)
+        variation = variation_of(submission, what)
     except NoVariation as error:
         why_not = str(error)
     else:
         names = [(name, name) for name in variation.names]
         tiles = variation.exercise.tiles if what == TILE else ()
-        given |= {"axis": variation.names[0], "values": variation.suggested[0]}
+        values |= {"axis": variation.names[0], "values": variation.suggested[0]}
     student = not is_staff(course.role)
     quota = quota_of(session, viewer().id, assignment.id, now) if student else None
     if course.archived:
@@ -533,9 +517,9 @@ def _variation_page(session: Session, public_id: str, what: str, form: Form | No
         course,
         assignment.slug,
         assignment.title,
-        found.public_id,
+        submission.public_id,
         what,
-        form or filled(given),
+        form or filled(values),
         names,
         tiles,
         quota,
@@ -545,9 +529,7 @@ def _variation_page(session: Session, public_id: str, what: str, form: Form | No
 
 def _varied_submission(session: Session, public_id: str) -> tuple[Submission, Membership]:
     who = viewer()
-    found = visible_submission(session, who.id, public_id)
-    if found is None:
-        raise nothing_here()
-    role = role_in(session, who.id, found.assignment.course_id)
+    submission = existing(visible_submission(session, who.id, public_id))
+    role = role_in(session, who.id, submission.assignment.course_id)
     assert role is not None
-    return found, membership(found.assignment.course, role)
+    return submission, membership(submission.assignment.course, role)

@@ -52,11 +52,11 @@ def rules(name: str, queues: Sequence[str], password_digests: Sequence[str]) -> 
 
 def users_of(keys: Sequence[WorkerKey]) -> Mapping[str, tuple[str, ...]]:
     """The rules of each user, by its name in Redis. A worker with two valid keys has two passwords."""
-    found: dict[str, list[WorkerKey]] = {}
+    by_name: dict[str, list[WorkerKey]] = {}
     for key in keys:
-        found.setdefault(key.name, []).append(key)
+        by_name.setdefault(key.name, []).append(key)
     users = {}
-    for name, own in found.items():
+    for name, own in by_name.items():
         queues = tuple(dict.fromkeys(queue for key in own for queue in key.queue_names))
         users[f"{USER_PREFIX}{name}"] = rules(name, queues, [key.password_digest for key in own])
     return users
@@ -77,7 +77,15 @@ class BrokerUsers:
             return
         try:
             with broker_errors(self._client):
-                self._write(wanted)
+                for name in self._gone(wanted):
+                    # This also closes the connections of the user.
+                    self._client.acl_deluser(name)
+                for name, rule in wanted.items():
+                    if self._passwords(name) - set(rule):
+                        # A connection with a password that no longer counts would stay open.
+                        self._client.acl_deluser(name)
+                    self._client.execute_command("ACL SETUSER", *rule)  # type: ignore[no-untyped-call]
+                    logger.info("Redis knows the user %s", name)
         except BrokerUnavailable as error:
             if not isinstance(error.__cause__, redis.ResponseError):
                 raise
@@ -86,17 +94,6 @@ class BrokerUsers:
             self._refused = True
             return
         self._applied, self._refused = (run, wanted), False
-
-    def _write(self, wanted: Mapping[str, tuple[str, ...]]) -> None:
-        for name in self._gone(wanted):
-            # This also closes the connections of the user.
-            self._client.acl_deluser(name)
-        for name, rule in wanted.items():
-            if self._passwords(name) - set(rule):
-                # A connection with a password that no longer counts would stay open.
-                self._client.acl_deluser(name)
-            self._client.execute_command("ACL SETUSER", *rule)  # type: ignore[no-untyped-call]
-            logger.info("Redis knows the user %s", name)
 
     def _passwords(self, name: str) -> set[str]:
         """The digests of the user's passwords in Redis, written as in a rule; none for an unknown user."""

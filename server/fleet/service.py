@@ -70,13 +70,13 @@ def known_slots(session: Session, now: datetime) -> tuple[dict[str, int], dict[s
 
 def _known(session: Session, now: datetime) -> list[tuple[WorkerRecord, datetime]]:
     query = select(Worker.record, Worker.last_beat).where(Worker.state != GONE, Worker.last_beat > now - _STALE)
-    found = []
+    known = []
     for plain, beat in session.execute(query.order_by(Worker.id)):
         try:
-            found.append((from_plain(WorkerRecord, plain), beat))
+            known.append((from_plain(WorkerRecord, plain), beat))
         except WireError:  # written by another version
             continue
-    return found
+    return known
 
 
 def device_classes(session: Session, now: datetime) -> Mapping[str, str]:

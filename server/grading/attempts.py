@@ -45,7 +45,6 @@ def locked_current(session: Session, ticket: Ticket) -> Step | None:
 
 
 def ticket_of(step: Step) -> Ticket:
-    """The ticket of the attempt under way."""
     assert step.token is not None
     return Ticket(step.job_id, step.kind, step.token)
 
@@ -62,11 +61,9 @@ def begin(session: Session, step: Step, now: datetime) -> None:
 
 
 def claimed(session: Session, step: Step, worker: str, now: datetime) -> None:
-    """Note that a worker has claimed the step."""
     step.state = StepState.RUNNING
     step.worker = kept(worker, WORKER_CHARACTERS)
-    if step.started_at is None:
-        step.started_at = now
+    step.started_at = step.started_at or now
     attempt = _attempt(session, step)
     attempt.worker = step.worker
     attempt.started_at = attempt.started_at or now
@@ -83,8 +80,7 @@ def completed(session: Session, step: Step, worker: str, seconds: float | None, 
     step.seconds = seconds
     step.ended_at = now
     # A result may arrive before the dispatcher has seen the claim.
-    if step.started_at is None:
-        step.started_at = now
+    step.started_at = step.started_at or now
 
 
 def given_back(session: Session, step: Step, now: datetime, pause: timedelta = timedelta(0)) -> None:

@@ -29,7 +29,6 @@ class ChangedCheck:
 
 
 def pack_changed(changed: ChangedCheck) -> bytes:
-    """Compress it for its step."""
     return zlib.compress(json.dumps(to_plain(changed)).encode())
 
 

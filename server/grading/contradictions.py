@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
-from server.audit.models import AuditEvent
-from server.audit.service import note
+from server.audit.service import note, recent
 from server.grading.models import Job, JobKind, JobState, judged_alike
 
-SHOWN = timedelta(days=7)
 _ACTION = "worker.contradicted"
 _MOST_SHOWN = 20
 # Neither follows from the source: a slow machine exceeds a time limit, too.
@@ -64,32 +62,26 @@ def note_contradiction(session: Session, job: Job, now: datetime) -> Contradicti
     pair = (_judgment(other, job), _judgment(job, other))
     if not pair[0].worker or not pair[1].worker or pair[0].worker == pair[1].worker:
         return None
-    found = Contradiction(*pair, now)
+    contradiction = Contradiction(*pair, now)
     for name, rival in (pair, pair[::-1]):
         note(
             session, None, _ACTION, f"worker {name.worker}", now=now,
             job=name.job, verdict=name.verdict, other_worker=rival.worker, other_job=rival.job,
             other_verdict=rival.verdict,
         )  # fmt: skip
-    return found
+    return contradiction
 
 
 def recent_contradictions(session: Session, now: datetime) -> Sequence[Contradiction]:
     """The contradictions of the last week, newest first."""
-    query = (
-        select(AuditEvent)
-        .where(AuditEvent.action == _ACTION, AuditEvent.at > now - SHOWN)
-        .order_by(AuditEvent.id.desc())
-        .limit(2 * _MOST_SHOWN)
-    )
-    found = []
-    for event in session.scalars(query):
+    contradictions = []
+    for event in recent(session, _ACTION, now, 2 * _MOST_SHOWN):
         detail = event.detail
         mine = Judgment(event.subject.removeprefix("worker "), detail["job"], detail["verdict"])
         other = Judgment(detail["other_worker"], detail["other_job"], detail["other_verdict"])
         if mine.job < other.job:  # each has an entry for both workers
-            found.append(Contradiction(mine, other, event.at))
-    return found
+            contradictions.append(Contradiction(mine, other, event.at))
+    return contradictions
 
 
 def _judgment(job: Job, other: Job) -> Judgment:

@@ -117,19 +117,19 @@ def queues(session: Session, takers: Mapping[str, int], now: datetime) -> tuple[
             count[name, state] = steps
             if state is not StepState.RUNNING and oldest is not None:
                 first[name] = min(oldest, first.get(name, oldest))
-    found = []
+    statuses = []
     for name in sorted({CPU_QUEUE, *takers, *(name for name, _ in count)}):
         queued, sent, running = (count.get((name, state), 0) for state in _OPEN)
         age = _age(session, first.get(name), now)
-        found.append(QueueStatus(name, queued + sent, sent, age, running, takers.get(name, 0)))
-    return tuple(found)
+        statuses.append(QueueStatus(name, queued + sent, sent, age, running, takers.get(name, 0)))
+    return tuple(statuses)
 
 
 def queues_known(session: Session, now: datetime, gpu: Collection[str]) -> tuple[QueueStatus, ...]:
     """The queue `cpu` and these queues of GPUs with their slots, from the database alone."""
     names = {CPU_QUEUE, *gpu}
     taking = dict.fromkeys(names, 0) | slots(known_workers(session, now))
-    return tuple(each for each in queues(session, taking, now) if each.name in names)
+    return tuple(queue for queue in queues(session, taking, now) if queue.name in names)
 
 
 def send_order(redis_url: str, worker: str, wanted: Wanted) -> None:
@@ -144,8 +144,8 @@ def send_order(redis_url: str, worker: str, wanted: Wanted) -> None:
 def order_tests(fleet: RedisFleet, found: Contradiction) -> None:
     """Let both workers of a contradiction test themselves. Without Redis, only the log says so."""
     try:
-        for each in (found.first, found.second):
-            fleet.want(each.worker, Wanted.TEST)
+        for judgment in (found.first, found.second):
+            fleet.want(judgment.worker, Wanted.TEST)
     except BrokerUnavailable as error:
         logger.warning("can't ask these workers to test themselves; run `tilelab worker selftest` there: %s", error)
 

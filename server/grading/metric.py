@@ -15,7 +15,6 @@ UNITS: Mapping[str, str] = {**numbers.UNITS, Metric.TIME: "ms"}
 
 
 def metric_of(exercise: Exercise) -> Metric:
-    """The metric that the exercise ranks by."""
     return _metric(exercise.name, exercise.definition)
 
 

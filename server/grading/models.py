@@ -49,8 +49,6 @@ class Priority(IntEnum):
 
 
 class JobKind(StrEnum):
-    """The origin of a job."""
-
     SUBMISSION = "submission"
     REGRADE = "regrade"
     EXPERIMENT = "experiment"

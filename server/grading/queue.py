@@ -65,7 +65,6 @@ class OpenStep(Protocol):
 
 
 def place_of(session: Session, job: Job, now: datetime) -> Place:
-    """The place of a job's open step."""
     open_states = in_state(StepState.QUEUED, StepState.SENT, StepState.RUNNING)
     step = session.scalar(select(Step).where(Step.job_id == job.id, open_states))
     return Place(None) if step is None else places(session, [step], now)[step.id]
@@ -74,16 +73,16 @@ def place_of(session: Session, job: Job, now: datetime) -> Place:
 def places(session: Session, steps: Iterable[OpenStep], now: datetime) -> Mapping[int, Place]:
     """The place of each step, by its ID. The number of queries doesn't grow with the number of steps."""
     by_queue: dict[str, list[OpenStep]] = defaultdict(list)
-    found: dict[int, Place] = {}
+    known: dict[int, Place] = {}
     for step in steps:
         if step.state is StepState.RUNNING:
-            found[step.id] = Place(0, 0.0)
+            known[step.id] = Place(0, 0.0)
         else:
             by_queue[step.queue].append(step)
     for queue, waiting in by_queue.items():
         line = _Line(session, queue, [step.id for step in waiting], now)
-        found |= {step.id: line.place(step) for step in waiting}
-    return found
+        known |= {step.id: line.place(step) for step in waiting}
+    return known
 
 
 class _Line:

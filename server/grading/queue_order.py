@@ -61,8 +61,8 @@ class QueueOrder:
             .where(Step.queue == self._queue, Step.priority == self._priority, QUEUED)
             .group_by(Step.person_id)
         )
-        found = dict(self._session.execute(last).all())
-        self._last |= {person: found.get(person, 0) for person in people}
+        last_turns = dict(self._session.execute(last).all())
+        self._last |= {person: last_turns.get(person, 0) for person in people}
 
     def _last_queued(self, person: int) -> int:
         last = self._session.scalar(
@@ -86,12 +86,12 @@ def advance(session: Session, queue: str, turns: Mapping[int, int]) -> None:
         )
 
 
-def queues_waiting(session: Session) -> list[str]:
-    """The queues with waiting steps. Each costs one index lookup, however many steps wait."""
-    found: list[str] = []
-    query = select(func.min(Step.queue)).where(QUEUED)
+def queues_with(session: Session, *which: ColumnElement[bool]) -> list[str]:
+    """The queues with such steps. Each costs one index lookup, however many steps there are."""
+    queues: list[str] = []
+    query = select(func.min(Step.queue)).where(*which)
     queue = session.scalar(query)
     while queue is not None:
-        found.append(queue)
+        queues.append(queue)
         queue = session.scalar(query.where(Step.queue > queue))
-    return found
+    return queues

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.audit.models import AuditEvent
-from server.audit.service import note
+from server.audit.service import note, recent
 from server.text import storable
 
-SHOWN = timedelta(days=7)
 _ACTION = "worker.refused"
 _MOST_SHOWN = 20
 
@@ -36,13 +33,7 @@ def note_refusal(session: Session, job: int, worker: str, why: str, now: datetim
 
 def recent_refusals(session: Session, now: datetime) -> Sequence[RefusedResult]:
     """The refused results of the last week, newest first."""
-    query = (
-        select(AuditEvent)
-        .where(AuditEvent.action == _ACTION, AuditEvent.at > now - SHOWN)
-        .order_by(AuditEvent.id.desc())
-        .limit(_MOST_SHOWN)
-    )
     return [
         RefusedResult(event.subject.removeprefix("worker "), event.detail["job"], event.detail["why"], event.at)
-        for event in session.scalars(query)
+        for event in recent(session, _ACTION, now, _MOST_SHOWN)
     ]

@@ -14,7 +14,6 @@ _WHY_CHARACTERS = 500
 
 
 def columns_of(report: Report) -> dict[str, Any]:
-    """The columns of a result, from its report."""
     measured, light = report.measurement, next(iter(report.evidence.light), None)
     counted = report.evidence.extent
     goals = report.evidence.goals

@@ -45,4 +45,4 @@ def _has_facts(plain: Mapping[str, Any]) -> bool:
     """Whether the version that wrote a report knew facts. Since then, every finding and every case has some."""
     parts = (plain.get(name) for name in ("findings", "checks"))
     items = (each for part in parts if isinstance(part, list) for each in part if isinstance(each, dict))
-    return any("facts" in each or "incorrect" in each for each in items)
+    return any("facts" in item or "incorrect" in item for item in items)

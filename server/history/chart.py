@@ -62,7 +62,7 @@ def chart(attempts: Sequence[Attempt], metric: Metric, *, modelled: bool) -> Mar
 
 
 def _values(attempts: Sequence[Attempt]) -> list[float]:
-    return [each.value for each in attempts if each.value is not None and each.value > 0]
+    return [attempt.value for attempt in attempts if attempt.value is not None and attempt.value > 0]
 
 
 def _best(values: Sequence[float], metric: Metric) -> float | None:
@@ -88,7 +88,7 @@ def _axis(up: Axis, metric: Metric) -> list[tuple[float, str]]:
 
 def _names(attempts: Sequence[Attempt], *, modelled: bool) -> list[tuple[float, str]]:
     """The labels of the rows below the grid, with their heights."""
-    without = any(each.value is None for each in attempts)
+    without = any(attempt.value is None for attempt in attempts)
     none = [(_WRONG + 4, "no value" if modelled else "no speed")] if without else []
     return [*none, (_HEIGHT - 12, "No.")]
 

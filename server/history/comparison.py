@@ -66,7 +66,6 @@ _SHOWN_FINDINGS = 6
 
 
 def compared(session: Session, attempt: Attempt) -> Compared:
-    """Read one side of the comparison."""
     submission = session.get_one(Submission, attempt.entry.submission_id)
     content = submission.source.content
     result = None if submission.judged_job_id is None else session.get(Result, submission.judged_job_id)

@@ -69,17 +69,17 @@ class Attempt:
 
     @property
     def share(self) -> str:
-        """The share of cuBLAS's speed."""
         return percent_text(self.judged.cublas_share if self.judged else None)
 
     @property
     def occupancy(self) -> str:
-        """The modelled occupancy."""
         return percent_text(self.judged.occupancy if self.judged else None)
 
     @property
     def launch(self) -> str:
-        return _launch(self.judged)
+        if self.judged is None or not self.judged.launch:
+            return "–"
+        return f"tile {self.judged.tile} · {self.judged.launch}" if self.judged.tile else str(self.judged.launch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,21 +120,13 @@ class _Boards:
     listed: bool
 
 
-def history_of(
-    session: Session,
-    assignment: Assignment,
-    person: int,
-    *,
-    own: bool,
-    staff: bool = False,
-    now: datetime | None = None,
-) -> History:
+def history_of(session: Session, assignment: Assignment, person: int, *, own: bool, staff: bool = False) -> History:
     """Read the history of one person.
 
     own: whether the reader is that person and may choose the submission that counts
     staff: whether the reader sees live leaderboards even if they are frozen
     """
-    moment = now or datetime.now(UTC)
+    now = datetime.now(UTC)
     entries = entries_of(session, assignment, person)
     extension = session.get(Extension, (assignment.id, person))
     deadlines = due_for(assignment, extension)
@@ -144,9 +136,9 @@ def history_of(
     best = grade.counted
     all_judged = _judged(session, assignment, person)
     frozen_at = None if staff else assignment.board_frozen_at
-    boards = _boards(session, assignment, person, frozen=frozen_at is not None and frozen_at <= moment)
+    boards = _boards(session, assignment, person, frozen=frozen_at is not None and frozen_at <= now)
     metric, modelled = metric_of(assignment.exercise), not assignment.device_class
-    closed = deadlines.closed(moment) or assignment.course.archived_at is not None
+    closed = deadlines.closed(now) or assignment.course.archived_at is not None
     may_choose = own and not closed and assignment.counts is Counts.CHOSEN
     attempts = []
     for number, entry in enumerate(entries, 1):
@@ -279,12 +271,6 @@ def interval_text(result: Any, metric: Metric) -> str:
 def percent_text(share: float | None) -> str:
     """Format a share; a dash for none."""
     return "–" if share is None else numbers.percent(share)
-
-
-def _launch(judged: Row[*tuple[Any, ...]] | None) -> str:
-    if judged is None or not judged.launch:
-        return "–"
-    return f"tile {judged.tile} · {judged.launch}" if judged.tile else str(judged.launch)
 
 
 def page_of(attempts: Sequence[Attempt], number: int) -> tuple[tuple[Attempt, ...], int, int]:

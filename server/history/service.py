@@ -27,14 +27,14 @@ def choose(session: Session, person: int, public_id: str, now: datetime | None =
     moment = now or datetime.now(UTC)
     if not (public_id.isascii() and public_id.isalnum()):
         return None
-    found = session.scalar(
+    submission = session.scalar(
         select(Submission)
         .where(Submission.public_id == public_id, Submission.person_id == person)
         .with_for_update(of=Submission)
     )
-    if found is None or role_in(session, person, found.assignment.course_id) is None:
+    if submission is None or role_in(session, person, submission.assignment.course_id) is None:
         return None
-    assignment = found.assignment
+    assignment = submission.assignment
     if assignment.counts is not Counts.CHOSEN:
         what = "best" if assignment.counts is Counts.BEST else "last"
         raise NotChoosable(f"In this assignment the {what} submission counts, so there is nothing to choose.")
@@ -42,18 +42,18 @@ def choose(session: Session, person: int, public_id: str, now: datetime | None =
         raise NotChoosable("This course is archived. What counts can't change any more.")
     if due_for(assignment, session.get(Extension, (assignment.id, person))).closed(moment):
         raise NotChoosable("This assignment is closed. What counts can't change any more.")
-    if found.mode is not Mode.RANK:
+    if submission.mode is not Mode.RANK:
         raise NotChoosable("This was a check. Submit it, then it can count.")
     entries = entries_of(session, assignment, person)
-    entry = next((each for each in entries if each.submission_id == found.id), None)
+    entry = next((each for each in entries if each.submission_id == submission.id), None)
     if entry is None or not entry.judged:
         raise NotChoosable("This submission has no verdict yet. Choose it once it is graded.")
     if not entry.worth_choosing:
         raise NotChoosable("Only an accepted submission can be chosen.")
-    found.chosen_at = moment
+    submission.chosen_at = moment
     session.flush()
     note(
-        session, found.person, "submission.chosen", f"submission {public_id}", now=moment,
+        session, submission.person, "submission.chosen", f"submission {public_id}", now=moment,
         course_id=assignment.course_id, assignment=assignment.slug,
     )  # fmt: skip
-    return found
+    return submission

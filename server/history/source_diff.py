@@ -110,7 +110,6 @@ def line_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[Pair]:
 
 
 def unpaired(left: range, right: range) -> Iterator[Pair]:
-    """Every line of both sides alone."""
     yield from ((i, None) for i in left)
     yield from ((None, j) for j in right)
 

@@ -12,8 +12,9 @@ from markupsafe import Markup
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.accounts.access import nothing_here, viewer
+from server.accounts.access import existing, nothing_here, viewer
 from server.accounts.models import Person
+from server.accounts.views import go
 from server.assignments.tasks import CourseBar, course_bar
 from server.courses.access import Reader, assignment_for, reader_of
 from server.courses.models import Assignment
@@ -114,7 +115,6 @@ class _Side:
 
 @history_pages.get("/courses/<slug>/<assignment>/history")
 def show_history(slug: str, assignment: str) -> str:
-    """List all attempts of the reader or, for course staff, of a student."""
     reader = reader_of(slug, assignment)
     with site().readers.begin() as session:
         found = assignment_for(session, reader)
@@ -124,8 +124,8 @@ def show_history(slug: str, assignment: str) -> str:
         history = history_of(session, found, person, own=person == reader.viewer.id, staff=reader.course.is_staff)
     asked = request.args.get("page", "1")
     rows, number, pages = page_of(history.attempts, int(asked) if _PAGE.fullmatch(asked) else 1)
-    known = {each.public_id: each for each in history.attempts}
-    newest = [each.public_id for each in rows[:2]]
+    known = {attempt.public_id: attempt for attempt in history.attempts}
+    newest = [row.public_id for row in rows[:2]]
     left, right = _picked("left", known, newest[1:]), _picked("right", known, newest)
     on_page = {each.public_id for each in rows}
     page = HistoryPage(
@@ -137,7 +137,7 @@ def show_history(slug: str, assignment: str) -> str:
         charted=min(MOST, len(history.attempts)),
         left=left,
         right=right,
-        picked=tuple(known[each] for each in dict.fromkeys((right, left)) if each and each not in on_page),
+        picked=tuple(known[name] for name in dict.fromkeys((right, left)) if name and name not in on_page),
         newer=number - 1,
         older=number + 1 if number < pages else 0,
     )
@@ -146,7 +146,6 @@ def show_history(slug: str, assignment: str) -> str:
 
 @history_pages.get("/courses/<slug>/<assignment>/compare")
 def show_comparison(slug: str, assignment: str) -> str:
-    """Compare two attempts of one person or, for course staff, any two of the course."""
     reader = reader_of(slug, assignment)
     names = request.args.get("left", ""), request.args.get("right", "")
     with site().readers.begin() as session:
@@ -177,17 +176,14 @@ def show_comparison(slug: str, assignment: str) -> str:
 
 @history_pages.post("/submissions/<public_id>/choose")
 def choose_one(public_id: str) -> Response:
-    """Choose the submission that counts."""
     who = viewer()
     try:
         with site().sessions.begin() as session:
-            found = choose(session, who.id, public_id)
-            if found is None:
-                raise nothing_here()
-            address = f"/courses/{found.assignment.course.slug}/{found.assignment.slug}/history"
+            assignment = existing(choose(session, who.id, public_id)).assignment
+            address = f"/courses/{assignment.course.slug}/{assignment.slug}/history?notice=chosen"
     except NotChoosable as error:
         raise Refused(409, "not_choosable", "This submission can't be chosen", str(error)) from error
-    return Response(status=303, headers={"Location": f"{address}?notice=chosen"})
+    return go(address)
 
 
 def _picked(side: str, known: Mapping[str, Attempt], otherwise: Sequence[str]) -> str:
@@ -219,12 +215,12 @@ def _side(session: Session, reader: Reader, assignment: Assignment, name: str) -
         wanted = wanted.where(Assignment.course_id == reader.course.course_id)
     else:
         wanted = wanted.where(Assignment.id == assignment.id, Submission.person_id == reader.viewer.id)
-    found = session.scalar(wanted) if name.isascii() and name.isalnum() else None
-    if found is None:
+    submission = session.scalar(wanted) if name.isascii() and name.isalnum() else None
+    if submission is None:
         raise _not_two(_place(session, reader, assignment, reader.viewer.id))
-    history = history_of(session, found.assignment, found.person_id, own=False)
-    attempt = next(each for each in history.attempts if each.entry.submission_id == found.id)
-    return _Side(found.assignment, found.person_id, attempt)
+    history = history_of(session, submission.assignment, submission.person_id, own=False)
+    attempt = next(each for each in history.attempts if each.entry.submission_id == submission.id)
+    return _Side(submission.assignment, submission.person_id, attempt)
 
 
 def _captions(session: Session, left: _Side, right: _Side) -> tuple[str, str]:

@@ -64,8 +64,6 @@ class Asker:
 
 
 class Outcome(Enum):
-    """The outcome of a request for a slot."""
-
     TAKEN = "taken"
     BUSY = "busy"
     TOO_MANY = "too_many"
@@ -112,7 +110,17 @@ class RequestSlots:
                 return Outcome.TOO_MANY
             waiting = _Waiting(asker)
             queue.append(waiting)
-        return self._wait(waiting, time.monotonic() + seconds, left)
+        until = time.monotonic() + seconds
+        while not waiting.called.wait(self._pause(waiting.asker, until)):
+            with self._lock:
+                self._call()
+            gone = left()
+            if gone or time.monotonic() >= until:
+                with self._lock:
+                    if not waiting.called.is_set():
+                        self._forget(waiting)
+                        return Outcome.LEFT if gone else Outcome.BUSY
+        return Outcome.TAKEN
 
     def give_back(self, asker: Asker, seconds: float = 0.0) -> None:
         """Free the slot. seconds: processor time that the answer used."""
@@ -124,18 +132,6 @@ class RequestSlots:
             if self._held[asker.name] <= 0:
                 del self._held[asker.name]
             self._call()
-
-    def _wait(self, waiting: _Waiting, until: float, left: Callable[[], bool]) -> Outcome:
-        while not waiting.called.wait(self._pause(waiting.asker, until)):
-            with self._lock:
-                self._call()
-            gone = left()
-            if gone or time.monotonic() >= until:
-                with self._lock:
-                    if not waiting.called.is_set():
-                        self._forget(waiting)
-                        return Outcome.LEFT if gone else Outcome.BUSY
-        return Outcome.TAKEN
 
     def _pause(self, asker: Asker, until: float) -> float:
         """How long to wait for a call before looking again."""
@@ -251,7 +247,6 @@ class ConcurrencyLimit:
         self.reads, self.writes = RequestSlots(READ_SLOTS), RequestSlots(WRITE_SLOTS)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer a request."""
         if environ.get("PATH_INFO") in _NEEDS_NO_SLOT:
             return self._app(environ, start_response)
         if why := self._read(environ):
@@ -263,7 +258,8 @@ class ConcurrencyLimit:
         left = partial(client_left, environ) if reads else _never
         outcome = slots.take(asker, self._wait_seconds, left)
         if outcome is Outcome.LEFT:
-            return _unread(environ, start_response)
+            start_response("499 Client Left", [("Content-Length", "0")])
+            return ()
         if outcome is not Outcome.TAKEN:
             return self._turn_away(environ, start_response, outcome.value)
         environ[_BEGAN] = began = _processor_seconds()
@@ -330,7 +326,7 @@ class KnownPeople:
         """The person's ID; None for an unknown credential, or if the look-up takes too long."""
         if not credential:
             return None
-        hashed = _hashed(credential)
+        hashed = hashlib.sha256(credential.encode("utf-8", "replace")).digest()
         person = self._kept(hashed)
         return self._look_up(credential, hashed, address) if person is None else person
 
@@ -409,11 +405,6 @@ def _never() -> bool:
     return False
 
 
-def _unread(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    start_response("499 Client Left", [("Content-Length", "0")])
-    return ()
-
-
 def _content(given: object, most: int) -> tuple[bytes, bool]:
     """At most `most` bytes, and whether reading succeeded."""
     if not most:
@@ -436,10 +427,6 @@ def _credential(environ: WSGIEnvironment) -> str:
     """The request's credential; "" for none."""
     found = _SESSION.search(environ.get("HTTP_COOKIE", ""))
     return found[1] if found else str(environ.get("HTTP_AUTHORIZATION", ""))
-
-
-def _hashed(credential: str) -> bytes:
-    return hashlib.sha256(credential.encode("utf-8", "replace")).digest()
 
 
 def _keep_small_forms_small() -> None:

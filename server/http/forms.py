@@ -73,7 +73,6 @@ def sent(*names: str) -> Form:
 
 
 def filled(values: Mapping[str, str]) -> Form:
-    """A new form with these values."""
     return Form(dict(values))
 
 

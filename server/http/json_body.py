@@ -30,7 +30,16 @@ def refuse_other_types() -> None:
 
 def json_object(body: bytes, fields: Collection[str]) -> Mapping[str, Any]:
     """Read an object with these fields and no others; raises Refused."""
-    asked = _object(body)
+    try:
+        asked = json.loads(body.decode("utf-8"), parse_constant=_no_number, parse_int=_whole, parse_float=_fraction)
+    except RecursionError:
+        raise _unreadable(_DEEPEST) from None
+    except UnicodeDecodeError as error:
+        raise _unreadable(f"byte {error.start} isn't UTF-8") from None
+    except ValueError as error:
+        raise _unreadable(str(error)) from None
+    if not isinstance(asked, dict):
+        raise _unreadable("it isn't an object")
     # A misspelled field must not be ignored: `mod: check` would use an attempt.
     if unknown := sorted(set(asked) - set(fields)):
         raise invalid(f"`{_short(unknown[0])}` isn't a field. The fields are {', '.join(fields)}.")
@@ -60,22 +69,7 @@ def read_body(cls: type[T], body: bytes, unlimited: Collection[str] = ()) -> T:
 
 
 def invalid(detail: str) -> Refused:
-    """The answer to a field with an invalid value."""
     return Refused(422, "invalid", "A field has an invalid value", detail)
-
-
-def _object(body: bytes) -> Mapping[str, Any]:
-    try:
-        asked = json.loads(body.decode("utf-8"), parse_constant=_no_number, parse_int=_whole, parse_float=_fraction)
-    except RecursionError:
-        raise _unreadable(_DEEPEST) from None
-    except UnicodeDecodeError as error:
-        raise _unreadable(f"byte {error.start} isn't UTF-8") from None
-    except ValueError as error:
-        raise _unreadable(str(error)) from None
-    if not isinstance(asked, dict):
-        raise _unreadable("it isn't an object")
-    return asked
 
 
 def _no_number(name: str) -> float:

@@ -112,14 +112,12 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None,
 
 
 def once_more() -> str:
-    """What people can do about a problem that passes by itself."""
     if request.method in {"GET", "HEAD"}:
         return "Load this page again in a few seconds."
     return "Nothing was stored. Go back and try again in a few seconds."
 
 
 def busy() -> Refused:
-    """The answer while too many others are served."""
     return Refused(
         503, "busy", "The server is busy",
         "Nothing was done. Send the same request again in a few seconds.",
@@ -128,7 +126,6 @@ def busy() -> Refused:
 
 
 def database_away() -> Refused:
-    """The answer while the database is down."""
     return Refused(
         503, "database_away", "The database cannot be reached",
         "Nothing was stored. Send the same request again in a few seconds, with the same Idempotency-Key.",

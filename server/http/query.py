@@ -46,35 +46,23 @@ def _read(annotation: Any, name: str, text: str) -> Any:
         (inner,) = [choice for choice in get_args(inner) if choice is not type(None)]
         return _read(Annotated[(inner, *more)] if more else inner, name, text)
     if inner == datetime:
-        return _moment(name, text)
+        try:
+            return zoned_time(text)
+        except WireError as error:
+            raise _invalid(f"`{name}` must be {error.needed}.") from None
     if inner is int:
-        return _number(name, text, more)
+        bounds = next((bound for bound in more if isinstance(bound, Range)), Range(0, 10**9))
+        if not _DIGITS.fullmatch(text) or not bounds.allows(int(text)):
+            raise _invalid(f"`{name}` must be {bounds}.")
+        return int(text)
     if isinstance(inner, type) and issubclass(inner, Enum):
-        return _choice(name, text, inner)
+        choices = {str(one.value): one for one in inner}
+        if text not in choices:
+            raise _invalid(f"`{name}` must be one of: {', '.join(choices)}.")
+        return choices[text]
     if fault := fault_of(text, annotation):
         raise _invalid(f"`{name}` {fault}.")
     return text
-
-
-def _choice(name: str, text: str, kind: type[Enum]) -> Enum:
-    choices = {str(one.value): one for one in kind}
-    if text not in choices:
-        raise _invalid(f"`{name}` must be one of: {', '.join(choices)}.")
-    return choices[text]
-
-
-def _number(name: str, text: str, more: list[Any]) -> int:
-    bounds = next((bound for bound in more if isinstance(bound, Range)), Range(0, 10**9))
-    if not _DIGITS.fullmatch(text) or not bounds.allows(int(text)):
-        raise _invalid(f"`{name}` must be {bounds}.")
-    return int(text)
-
-
-def _moment(name: str, text: str) -> datetime:
-    try:
-        return zoned_time(text)
-    except WireError as error:
-        raise _invalid(f"`{name}` must be {error.needed}.") from None
 
 
 def _invalid(detail: str) -> Refused:

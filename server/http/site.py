@@ -39,7 +39,6 @@ def attach_site(app: Flask, settings: Settings) -> Site:
 
 
 def site() -> Site:
-    """The site of the current request's application."""
     return cast("Site", current_app.extensions[_KEY])
 
 

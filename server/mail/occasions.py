@@ -46,10 +46,10 @@ class Occasion:
 
 def occasions(session: Session, now: datetime) -> Iterator[Occasion]:
     """All of the last day, also those already told, for people who want this kind of e-mail."""
-    for found in (_comments, _regrade_requests, _extension_requests, _results, _deadlines):
-        for each in found(session, now):
-            if wants(each.person, each.kind):
-                yield each
+    for read in (_comments, _regrade_requests, _extension_requests, _results, _deadlines):
+        for occasion in read(session, now):
+            if wants(occasion.person, occasion.kind):
+                yield occasion
 
 
 def wants(person: Person, kind: MailKind) -> bool:
@@ -65,12 +65,12 @@ def _comments(session: Session, now: datetime) -> Iterator[Occasion]:
         .where(Comment.news_since > now - AHEAD)
         .options(joinedload(Comment.submission).options(*_WHOSE))
     )
-    for each in session.scalars(query):
-        assert each.news_since is not None, "the query asks for it"
+    for comment in session.scalars(query):
+        assert comment.news_since is not None, "the query asks for it"
         yield Occasion(
-            each.submission.person, MailKind.ANSWERS, f"comment {each.id} {each.news_since:%Y-%m-%d %H:%M:%S}",
-            each.news_since, _subject(each.submission.assignment, "New comment on your submission"),
-            f"/submissions/{each.submission.public_id}/comments",
+            comment.submission.person, MailKind.ANSWERS, f"comment {comment.id} {comment.news_since:%Y-%m-%d %H:%M:%S}",
+            comment.news_since, _subject(comment.submission.assignment, "New comment on your submission"),
+            f"/submissions/{comment.submission.public_id}/comments",
         )  # fmt: skip
 
 
@@ -81,12 +81,12 @@ def _regrade_requests(session: Session, now: datetime) -> Iterator[Occasion]:
         .where(RegradeRequest.answered_at > now - AHEAD)
         .options(joinedload(RegradeRequest.submission).options(*_WHOSE))
     )
-    for each in session.scalars(query):
-        assert each.answered_at is not None, "the query asks for it"
+    for request in session.scalars(query):
+        assert request.answered_at is not None, "the query asks for it"
         yield Occasion(
-            each.submission.person, MailKind.ANSWERS, f"regrade request {each.id}",
-            each.answered_at, _subject(each.submission.assignment, "Answer to your regrade request"),
-            f"/submissions/{each.submission.public_id}/request",
+            request.submission.person, MailKind.ANSWERS, f"regrade request {request.id}",
+            request.answered_at, _subject(request.submission.assignment, "Answer to your regrade request"),
+            f"/submissions/{request.submission.public_id}/request",
         )  # fmt: skip
 
 
@@ -98,12 +98,12 @@ def _extension_requests(session: Session, now: datetime) -> Iterator[Occasion]:
             joinedload(ExtensionRequest.person), joinedload(ExtensionRequest.assignment).joinedload(Assignment.course)
         )
     )
-    for each in session.scalars(query):
-        assert each.answered_at is not None, "the query asks for it"
+    for request in session.scalars(query):
+        assert request.answered_at is not None, "the query asks for it"
         yield Occasion(
-            each.person, MailKind.ANSWERS, f"extension request {each.id}",
-            each.answered_at, _subject(each.assignment, "Answer to your extension request"),
-            f"{_page(each.assignment)}extension",
+            request.person, MailKind.ANSWERS, f"extension request {request.id}",
+            request.answered_at, _subject(request.assignment, "Answer to your extension request"),
+            f"{_page(request.assignment)}extension",
         )  # fmt: skip
 
 
@@ -123,11 +123,11 @@ def _results(session: Session, now: datetime) -> Iterator[Occasion]:
         )
         .options(*_WHOSE)
     )
-    for each, ended_at in session.execute(query):
-        if ended_at is not None and ended_at - each.created_at > LONG:
+    for submission, ended_at in session.execute(query):
+        if ended_at is not None and ended_at - submission.created_at > LONG:
             yield Occasion(
-                each.person, MailKind.RESULTS, f"result {each.id}", ended_at,
-                _subject(each.assignment, "Result"), f"/submissions/{each.public_id}",
+                submission.person, MailKind.RESULTS, f"result {submission.id}", ended_at,
+                _subject(submission.assignment, "Result"), f"/submissions/{submission.public_id}",
             )  # fmt: skip
 
 

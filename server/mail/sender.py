@@ -45,8 +45,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """An e-mail with its address, ready to send."""
-
     id: int
     made_at: datetime
     address: str
@@ -98,18 +96,18 @@ class Mailer:
             if given_up:
                 logger.warning("%s given up after a day", plural(len(given_up), "e-mail"))
             theirs = select(Mail.person_id, Mail.reference).where(
-                Mail.person_id.in_({each.person.id for each in found})
+                Mail.person_id.in_({occasion.person.id for occasion in found})
             )
             known = {tuple(row) for row in session.execute(theirs)}
-            new = [each for each in found if (each.person.id, each.reference) not in known]
+            new = [occasion for occasion in found if (occasion.person.id, occasion.reference) not in known]
             if new:
                 rows = [
                     {
-                        "person_id": each.person.id, "kind": each.kind, "reference": each.reference,
-                        "subject": storable(each.subject)[:300], "path": each.path, "made_at": each.at,
+                        "person_id": occasion.person.id, "kind": occasion.kind, "reference": occasion.reference,
+                        "subject": storable(occasion.subject)[:300], "path": occasion.path, "made_at": occasion.at,
                         "next_at": now, "tries": 0,
                     }
-                    for each in new
+                    for occasion in new
                 ]  # fmt: skip
                 session.execute(insert_into(session, Mail).on_conflict_do_nothing(), rows)
 

@@ -326,8 +326,18 @@ def restore(engine: Engine, path: Path, told: Callable[[str], None] = lambda _: 
     """
     try:
         with path.open("rb") as file, ArchiveReader(file) as archive:
-            _check_version(path, archive.manifest)
-            _check_schema(engine)
+            if archive.manifest.revision != newest():
+                raise RestoreRefused(
+                    f"{path} has tables of version {archive.manifest.revision}, but this code has {newest()}. "
+                    "Restore it with the code that wrote it. Then update the database with: tilelab admin migrate"
+                )
+            if strange := set(archive.manifest.tables) - set(Base.metadata.tables):
+                raise RestoreRefused(f"{path} has an unknown table, {min(strange)}. Nothing was changed.")
+            # Create the tables if there are none. An older database needs an operator to migrate it.
+            try:
+                check(engine)
+            except NoSchema:
+                upgrade(engine)
             with engine.begin() as connection:
                 _refuse_unless_empty(connection)
                 for table in Base.metadata.sorted_tables:
@@ -336,24 +346,6 @@ def restore(engine: Engine, path: Path, told: Callable[[str], None] = lambda _: 
             return archive.manifest
     except ArchiveError as error:
         raise RestoreRefused(f"{path} can't be restored: {error}. Nothing was changed.") from error
-
-
-def _check_version(path: Path, manifest: Manifest) -> None:
-    if manifest.revision != newest():
-        raise RestoreRefused(
-            f"{path} has tables of version {manifest.revision}, but this code has {newest()}. "
-            "Restore it with the code that wrote it. Then update the database with: tilelab admin migrate"
-        )
-    if strange := set(manifest.tables) - set(Base.metadata.tables):
-        raise RestoreRefused(f"{path} has an unknown table, {min(strange)}. Nothing was changed.")
-
-
-def _check_schema(engine: Engine) -> None:
-    """Create the tables if there are none. An older database needs an operator to migrate it."""
-    try:
-        check(engine)
-    except NoSchema:
-        upgrade(engine)
 
 
 def _refuse_unless_empty(connection: Connection) -> None:

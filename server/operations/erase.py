@@ -38,7 +38,7 @@ from server.submissions.models import LookedAtPair, Mode, RubricGrade, StagedReg
 from server.talk.models import Announcement, Comment, ExtensionRequest, RegradeRequest, SeenAnnouncement
 from worker.contract.messages import Ticket
 
-_ERASED_NAME = "erased"
+ERASED_NAME = "erased"
 _OURS = frozenset(str(word) for words in (Role, Counts, Mode, Verdict, LinkPurpose) for word in words)
 """Values that Tilelab itself writes, even if a person's name is one of these words."""
 
@@ -106,7 +106,7 @@ def _found(
 def _without(value: Any, pattern: re.Pattern[str]) -> Any:
     """The value without the names. A document's keys stay: they are Tilelab's own words."""
     if isinstance(value, str):
-        return value if value in _OURS else pattern.sub(_ERASED_NAME, value)
+        return value if value in _OURS else pattern.sub(ERASED_NAME, value)
     if isinstance(value, dict):
         return {key: _without(one, pattern) for key, one in value.items()}
     if isinstance(value, list):
@@ -114,7 +114,6 @@ def _without(value: Any, pattern: re.Pattern[str]) -> Any:
     return value
 
 
-ERASED_NAME = "erased"
 _REMOVED = "removed with the person"
 _NO_SOURCE = hashlib.sha256(b"").hexdigest()
 _OPEN = (JobState.QUEUED, JobState.RUNNING)
@@ -177,16 +176,12 @@ def erase_person(sessions: Sessions, person_id: int, now: datetime | None = None
             raise PersonNotFound(f"Person {person_id} doesn't exist or is already erased.")
         names = (person.email, person.name)
         _erase_account(session, person, moment, done)
-        _erase_experiments(session, person_id, moment)
-        _erase_work(session, person_id, moment, done)
-        _erase_talk(session, person_id)
+        _erase_deeds(session, person_id, moment, done)
         erase_mentions(session, names)
         note(session, None, "person.erased", f"person {person_id}", now=moment, submissions=done.submissions)
     with sessions.begin() as session:
         # A request that was already running waited for the person's row, and then submitted after all.
-        _erase_experiments(session, person_id, moment)
-        _erase_work(session, person_id, moment, done)
-        _erase_talk(session, person_id)
+        _erase_deeds(session, person_id, moment, done)
         done.left = mentions(session, names)
         engine = session.get_bind().engine
     done.compacted = compact(engine)
@@ -222,6 +217,12 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     session.flush()
 
 
+def _erase_deeds(session: Session, person: int, now: datetime, done: Erased) -> None:
+    _erase_experiments(session, person, now)
+    _erase_work(session, person, now, done)
+    _erase_talk(session, person)
+
+
 def _erase_experiments(session: Session, person: int, now: datetime) -> None:
     """End the person's experiments, and all that use the person's submissions. Their kernels and their points go."""
     mine = select(Experiment.id).where(_of_person(person))
@@ -248,7 +249,9 @@ def _erase_work(session: Session, person: int, now: datetime, done: Erased) -> N
     own = select(Submission.id).where(Submission.person_id == person)
     started = select(Experiment.id).where(_of_person(person))
     theirs = or_(Job.submission_id.in_(own), Job.staged_for_id.in_(own), Job.experiment_id.in_(started))
-    sources = _sources(session, person, theirs)
+    handed_in = session.scalars(select(Submission.source_digest).where(Submission.person_id == person))
+    measured = session.scalars(select(Job.source_digest).where(theirs))
+    sources = sorted({*handed_in, *measured} - {_NO_SOURCE})
     gone = [digest for digest in sources if not _handed_in_by_others(session, digest, person)]
     jobs = _jobs(session, theirs, gone)
     if not jobs and not sources:
@@ -278,12 +281,6 @@ def _erase_talk(session: Session, person: int) -> None:
         session.execute(delete(about).where(about.submission_id.in_(own)))
     for theirs in (CourseInvitation, ExtensionRequest, Mail, SeenAnnouncement):
         session.execute(delete(theirs).where(theirs.person_id == person))
-
-
-def _sources(session: Session, person: int, theirs: Any) -> list[str]:
-    handed_in = session.scalars(select(Submission.source_digest).where(Submission.person_id == person))
-    measured = session.scalars(select(Job.source_digest).where(theirs))
-    return sorted({*handed_in, *measured} - {_NO_SOURCE})
 
 
 def _handed_in_by_others(session: Session, digest: str, person: int) -> bool:

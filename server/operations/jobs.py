@@ -33,8 +33,6 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class JobLine:
-    """A job in a list."""
-
     job: int
     kind: str
     state: str

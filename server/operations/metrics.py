@@ -25,7 +25,7 @@ from server.database.faults import explained
 from server.database.storage import free_bytes
 from server.fleet.service import known_workers, slots
 from server.grading.models import Attempt, AttemptOutcome, Job, Result, Step, StepState
-from server.grading.queue_order import IN_FLIGHT, OLDEST, QUEUED
+from server.grading.queue_order import IN_FLIGHT, OLDEST, QUEUED, queues_with
 from server.mail.models import Mail
 from server.operations.presence import InRedis
 from server.recording.origin import Distrust
@@ -88,7 +88,7 @@ def step_seconds(session: Session, between: Between) -> Counts:
     """
     found: Counts = {}
     within = [func.sum(cast(case((Step.seconds <= edge, 1), else_=0), Integer)) for edge in BUCKETS]
-    for queue in queues_ended(session):
+    for queue in queues_with(session):
         query = select(func.count(), func.sum(cast(func.round(Step.seconds * 1000), BigInteger)), *within).where(
             Step.queue == queue, between(Step.ended_at), Step.seconds.is_not(None)
         )
@@ -102,7 +102,7 @@ def step_seconds(session: Session, between: Between) -> Counts:
 def failures(session: Session, between: Between) -> Counts:
     """For each queue and outcome: tries of finished steps that failed or were lost."""
     found: Counts = {}
-    for queue in queues_ended(session):
+    for queue in queues_with(session):
         query = (
             select(Attempt.outcome, func.count())
             .join(Step, Step.id == Attempt.step_id)
@@ -117,17 +117,6 @@ def failures(session: Session, between: Between) -> Counts:
         )
         for outcome, count in session.execute(query):
             found[queue, str(outcome)] = count
-    return found
-
-
-def queues_ended(session: Session) -> list[str]:
-    """The queues with finished steps, found by one index look-up each."""
-    found: list[str] = []
-    query = select(func.min(Step.queue))
-    queue = session.scalar(query)
-    while queue is not None:
-        found.append(queue)
-        queue = session.scalar(query.where(Step.queue > queue))
     return found
 
 
@@ -282,9 +271,9 @@ def _age(session: Session, step: int | None, now: datetime) -> float:
 
 def _workers(workers: list[WorkerRecord], taking: Mapping[str, int], queues: Sequence[str]) -> Iterator[Metric]:
     states = GaugeMetricFamily("tilelab_workers", "Running workers by state.", labels=["state"])
-    found = Counter(worker.state for worker in workers)
+    counter = Counter(worker.state for worker in workers)
     for state in WorkerState:
-        states.add_metric([state.value], found[state])
+        states.add_metric([state.value], counter[state])
     yield states
     places = GaugeMetricFamily("tilelab_slots", "Slots of running workers that serve a queue.", labels=["queue"])
     for queue in queues:

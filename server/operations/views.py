@@ -10,6 +10,7 @@ from flask import Blueprint, Response, jsonify, render_template, request
 
 from server.accounts.access import admin
 from server.accounts.models import Person
+from server.accounts.views import go
 from server.audit.service import note
 from server.courses.audit_log import read_entries
 from server.grading.contradictions import Contradiction, recent_contradictions
@@ -26,8 +27,6 @@ fleet = Blueprint("fleet_pages", __name__)
 
 @dataclass(frozen=True, slots=True)
 class FleetPage:
-    """The workers and queues."""
-
     seen: FleetStatus
     contradictions: Sequence[Contradiction]
     refusals: Sequence[RefusedResult]
@@ -36,20 +35,17 @@ class FleetPage:
 
 @fleet.get("/fleet")
 def show_fleet() -> str:
-    """Show the workers and queues."""
     return render_template("operations/fleet.html", page=_page())
 
 
 @fleet.get("/fleet/state")
 def fleet_state() -> Response:
-    """Return the current state, for an open page."""
     page = _page()
     return jsonify(html=render_template("operations/now.html", page=page), final=False)
 
 
 @fleet.post("/fleet/workers/<worker>")
 def tell_worker(worker: str) -> Response:
-    """Drain or resume a worker."""
     who = admin()
     try:
         wanted = {"drain": Wanted.DRAIN, "resume": Wanted.WORK}[request.form.get("do", "")]
@@ -70,7 +66,7 @@ def tell_worker(worker: str) -> Response:
             503, "broker_away", "Couldn’t reach the worker",
             f"Workers get requests through Redis, which doesn’t answer. Try again later. {error}",
         ) from error  # fmt: skip
-    return Response(status=303, headers={"Location": "/fleet?notice=worker-told"})
+    return go("/fleet?notice=worker-told")
 
 
 @fleet.get("/fleet/audit")

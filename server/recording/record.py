@@ -119,32 +119,25 @@ def record(
 
 
 def refuse(
-    sessions: Sessions,
-    ticket: Ticket,
-    worker: str,
-    why: Distrust,
-    now: datetime | None = None,
-    *,
-    pause: timedelta | None = REFUSAL_PAUSE,
+    sessions: Sessions, ticket: Ticket, worker: str, why: Distrust, *, pause: timedelta | None = REFUSAL_PAUSE
 ) -> Recorded:
     """Refuse a result whose sender isn't known. If its attempt is under way, queue the step again.
 
     Only a worker that received the attempt knows its token. So a stranger can't end the work of others with this.
     """
-    moment = now or datetime.now(UTC)
     with sessions.begin() as session:
         step = locked_current(session, ticket)
         attempt = 0 if step is None else step.attempt
         outcome = Recorded.REFUSED
         if step is not None:
-            outcome = _refused(session, step, worker, why, moment, pause)
+            outcome = _refused(session, step, worker, why, datetime.now(UTC), pause)
     _log(ticket, attempt, outcome, kept(worker), why)
     return outcome
 
 
-def record_fault(sessions: Sessions, ticket: Ticket, why: str, now: datetime | None = None) -> Recorded:
+def record_fault(sessions: Sessions, ticket: Ticket, why: str) -> Recorded:
     """End the attempt of a result that cannot be read or written: the same result would come again."""
-    return record(sessions, StepResult(ticket, "", None, fault=why), now)
+    return record(sessions, StepResult(ticket, "", None, fault=why))
 
 
 def give_back(sessions: Sessions, unread: Unread, pause: timedelta, now: datetime | None = None) -> Recorded:
@@ -171,21 +164,21 @@ def _record(session: Session, step: Step, result: StepResult, now: datetime, pau
         given_back(session, step, now, pause)
         return Recorded.AGAIN
     try:
-        found = check_result(step, result)
+        checked = check_result(step, result)
     except Refusal as refusal:
         over = failed(session, step, AttemptOutcome.FAULT, str(refusal), now, result.worker)
         return Recorded.GIVEN_UP if over else Recorded.AGAIN
-    if isinstance(found, PackedWork) and len(found.packed) > WORK_BYTES:
-        size = f"it has {len(found.packed):,} bytes; the limit is {WORK_BYTES:,}"
+    if isinstance(checked, PackedWork) and len(checked.packed) > WORK_BYTES:
+        size = f"it has {len(checked.packed):,} bytes; the limit is {WORK_BYTES:,}"
         # The same source would give the same work in each attempt.
         give_up(session, step, f"the measure step's work is too large: {size}", now, result.worker)
         return Recorded.GIVEN_UP
     completed(session, step, result.worker, _seconds(result.seconds), now)
     job = locked_job(session, step.job_id)
-    if isinstance(found, PackedWork):
-        _queue_measure(session, job, found, now)
+    if isinstance(checked, PackedWork):
+        _queue_measure(session, job, checked, now)
         return Recorded.GOES_ON
-    written = finish(session, job, found, now)
+    written = finish(session, job, checked, now)
     session.flush()
     update_leaderboards(session, job, written)
     return Recorded.FINAL

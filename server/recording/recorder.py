@@ -172,14 +172,11 @@ class Recorder:
 
     def _counted(self, read: StepResult | Unread, outcome: Recorded) -> Recorded:
         if outcome is Recorded.REFUSED or (outcome is Recorded.AGAIN and isinstance(read, Unread)):
-            self._count(read)
+            if len(self._returned) >= _MOST_KNOWN:
+                # This bounds the memory. A forgotten step only gets some more returns.
+                self._returned.clear()
+            self._returned[_step(read)] += 1
         return outcome
-
-    def _count(self, read: StepResult | Unread) -> None:
-        if len(self._returned) >= _MOST_KNOWN:
-            # This bounds the memory. A forgotten step only gets some more returns.
-            self._returned.clear()
-        self._returned[_step(read)] += 1
 
     def _settle(self, ticket: Ticket) -> None:
         """Tell the worker that its result is recorded. A worker that misses this sends its result again."""

@@ -33,28 +33,20 @@ def check_result(step: Step, result: StepResult) -> Report | PackedWork:
     # A worker's system error only ends its attempt. The job ends with one after the last attempt.
     if report.verdict is Verdict.SYSTEM_ERROR:
         raise Refusal(report.message or "the worker reports a system error without a message")
-    _agrees(job, report)
-    if report.measurement is not None:
-        # Speeds decide ranks, so an impossible one must not get into the database.
-        _measured(step, job, report)
-    _finite(report)
-    return report
-
-
-def _finite(report: Report) -> None:
-    """Refuse numbers that aren't finite: JSON can't hold them, and readers of the report would fail."""
-    try:
-        json.dumps(to_json(report), allow_nan=False)
-    except ValueError as error:
-        raise Refusal(f"the worker's report holds a number that isn't finite: {error}") from error
-
-
-def _agrees(job: Job, report: Report) -> None:
     asked = {"exercise": job.exercise.name, "arch": job.arch, "seed": job.seed}
     told = {"exercise": report.exercise, "arch": report.arch, "seed": report.seed}
     for name, value in asked.items():
         if told[name] != value:
             raise Refusal(f"the worker's report is about another job: {name} {told[name]!r}, not {value!r}")
+    if report.measurement is not None:
+        # Speeds decide ranks, so an impossible one must not get into the database.
+        _measured(step, job, report)
+    # Refuse numbers that aren't finite: JSON can't hold them, and readers of the report would fail.
+    try:
+        json.dumps(to_json(report), allow_nan=False)
+    except ValueError as error:
+        raise Refusal(f"the worker's report holds a number that isn't finite: {error}") from error
+    return report
 
 
 def _goes_on(step: Step, job: Job, work: PackedWork, report: Report | None) -> None:

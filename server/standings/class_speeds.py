@@ -113,8 +113,8 @@ def class_speeds(session: Session, submission_id: int, now: datetime) -> ClassSp
     if own is None or len(scores) + 1 < FEWEST or not submission.device_class:
         return None
     metric = metric_of(assignment.exercise)
-    found = bins([abs(score) for score in (*scores.values(), own)], [("you", abs(own))])
-    labels = [(f"{'you: ' if one.rungs else ''}{one.label}", one.students) for one in found]
+    ranges = bins([abs(score) for score in (*scores.values(), own)], [("you", abs(own))])
+    labels = [(f"{'you: ' if part.rungs else ''}{part.label}", part.students) for part in ranges]
     unit = UNITS[metric]
     plot = histogram("class", "Speeds of the class", f"Best accepted kernel, {unit}", "Students", labels)
     return ClassSpeeds(sum(score < own for score in scores.values()), len(scores), plot)

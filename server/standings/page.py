@@ -121,16 +121,13 @@ class BoardPage:
         return not self.frozen_view
 
     def value(self, value: float | None) -> str:
-        """A value by the leaderboard's metric, with its unit."""
         return "–" if value is None else f"{self._number(value)}{numbers.SPACE}{UNITS[self.metric]}"
 
     def interval(self, line: Line) -> str:
-        """The interval of a line's value."""
         low, high = map(self._number, line.interval or (0.0, 0.0))
         return low if low == high else f"{low} to {high}"
 
     def number(self, line: Line, column: Shown) -> str:
-        """What a line has in a column of numbers."""
         if column is Shown.BOUND:
             return self.value(line.modelled_bound)
         if column is Shown.TIME:
@@ -211,7 +208,6 @@ def has_board(session: Session, assignment: Assignment, name: str, reader: Reade
 
 
 def device_title(name: str) -> str:
-    """Describe a device class in a few words."""
     if name == CPU:
         return "CPU device: kernels are checked and counted, but not measured"
     device = devices().get(name)
@@ -221,14 +217,16 @@ def device_title(name: str) -> str:
 
 
 def _asked(session: Session, reader: Reader, key: BoardKey, query: Query, own: Ranked | None) -> Selection:
-    asked = Selection(query.order, query.turned, text=query.text, reader=reader.viewer.id, staff=reader.course.is_staff)
+    selection = Selection(
+        query.order, query.turned, text=query.text, reader=reader.viewer.id, staff=reader.course.is_staff
+    )
     if query.mine and own is not None and not query.text:
-        first = read_around(session, key, own, PAGE // 2, asked)[0]
+        first = read_around(session, key, own, PAGE // 2, selection)[0]
         if first.person_id != own.person_id:
             # A part begins behind a position, so this leaves out the first neighbour.
-            return replace(asked, order=Order.RANK, turned=False, after=position_of(first))
+            return replace(selection, order=Order.RANK, turned=False, after=position_of(first))
     return replace(
-        asked,
+        selection,
         after=position_at(query.after, query.order),
         before=position_at(query.before, query.order) if not query.after else None,
     )

@@ -161,7 +161,6 @@ def read_part(session: Session, board: BoardKey, asked: Selection, ranks: Ranks 
 
 
 def read_own(session: Session, board: BoardKey, person: int, ranks: Ranks | None = None) -> Ranked | None:
-    """Read the line of one person; None for no line."""
     found = session.execute(_lines(board).where(Standing.person_id == person)).one_or_none()
     if found is None:
         return None
@@ -178,7 +177,6 @@ def read_around(session: Session, board: BoardKey, own: Ranked, count: int, aske
 
 
 def position_of(row: Ranked, order: Order = Order.RANK) -> Position:
-    """The position of a line in an order."""
     value = getattr(row, _SORTED_BY[order])
     return Position(value if isinstance(value, datetime) else float(value), row.reached_at, row.lot)
 

@@ -40,18 +40,17 @@ class BoardKey:
 
     @property
     def lines(self) -> ColumnElement[bool]:
-        return and_(
-            Standing.assignment_id == self.assignment_id,
-            Standing.device_class == self.device_class,
-            Standing.before_freeze.is_(self.before_freeze),
-        )
+        return self._rows(Standing)
 
     @property
     def counts(self) -> ColumnElement[bool]:
+        return self._rows(StandingCount)
+
+    def _rows(self, table: type[Standing | StandingCount]) -> ColumnElement[bool]:
         return and_(
-            StandingCount.assignment_id == self.assignment_id,
-            StandingCount.device_class == self.device_class,
-            StandingCount.before_freeze.is_(self.before_freeze),
+            table.assignment_id == self.assignment_id,
+            table.device_class == self.device_class,
+            table.before_freeze.is_(self.before_freeze),
         )
 
 
@@ -81,24 +80,14 @@ def change(session: Session, changes: Changes) -> None:
     """Add to the counts. All transactions use the same order, so none deadlock."""
     for (board, number, listed), by in sorted(changes.items(), key=_in_order):
         if by:
-            new = insert_into(session, StandingCount).values(
-                assignment_id=board.assignment_id,
-                device_class=board.device_class,
-                before_freeze=board.before_freeze,
-                bucket=number,
-                count=by,
-                listed=by if listed else 0,
-            )
-            key = [
-                StandingCount.assignment_id,
-                StandingCount.device_class,
-                StandingCount.before_freeze,
-                StandingCount.bucket,
-            ]
+            more = {"count": by, "listed": by if listed else 0}
+            key = {**asdict(board), "bucket": number}
             session.execute(
-                new.on_conflict_do_update(
-                    index_elements=key,
-                    set_={"count": StandingCount.count + by, "listed": StandingCount.listed + (by if listed else 0)},
+                insert_into(session, StandingCount)
+                .values(**key, **more)
+                .on_conflict_do_update(
+                    index_elements=list(key),
+                    set_={name: getattr(StandingCount, name) + added for name, added in more.items()},
                 )
             )
 
@@ -107,19 +96,19 @@ def recount(session: Session, assignment: int) -> None:
     """Count the lines of all leaderboards of an assignment again."""
     session.execute(delete(StandingCount).where(StandingCount.assignment_id == assignment))
     lines = select(Standing.device_class, Standing.before_freeze, Standing.score, Standing.listed)
-    found: Counter[tuple[BoardKey, int, bool]] = Counter()
+    counted: Counter[tuple[BoardKey, int, bool]] = Counter()
     for device_class, before_freeze, score, listed in session.execute(
         lines.where(Standing.assignment_id == assignment).execution_options(yield_per=10_000)
     ):
-        found[BoardKey(assignment, device_class, before_freeze), bucket(score), listed] += 1
+        counted[BoardKey(assignment, device_class, before_freeze), bucket(score), listed] += 1
     counts = [
         {
             **asdict(board),
             "bucket": number,
-            "count": found[board, number, True] + found[board, number, False],
-            "listed": found[board, number, True],
+            "count": counted[board, number, True] + counted[board, number, False],
+            "listed": counted[board, number, True],
         }
-        for board, number in sorted({(board, number) for board, number, _ in found}, key=_place)
+        for board, number in sorted({(board, number) for board, number, _ in counted}, key=_place)
     ]
     if counts:
         session.execute(insert(StandingCount), counts)
@@ -243,7 +232,7 @@ def group_ranks(session: Session, board: BoardKey, ranks: Ranks, shown: Sequence
 
 
 def _grouped(lines: Iterable[_Stand], first_rank: int) -> Mapping[int, GroupRank]:
-    found: dict[int, GroupRank] = {}
+    ranks: dict[int, GroupRank] = {}
     group: list[int] = []
     alone: list[_Stand] = []
     number = rank = first_rank
@@ -251,17 +240,17 @@ def _grouped(lines: Iterable[_Stand], first_rank: int) -> Mapping[int, GroupRank
     for line in lines:
         leads = not group or line.high < least
         if not line.listed:
-            found[line.person] = GroupRank(number, number if leads else rank, tied=not leads)
+            ranks[line.person] = GroupRank(number, number if leads else rank, tied=not leads)
             alone += [line] if leads else []
             continue
         for above in alone:
-            found[above.person] = GroupRank(number, number, tied=line.high >= above.low)
+            ranks[above.person] = GroupRank(number, number, tied=line.high >= above.low)
         if leads:
-            found |= _tied(group, rank)
+            ranks |= _tied(group, rank)
             group, rank, least = [], number, line.low
         group.append(line.person)
         alone, number = [], number + 1
-    return found | _tied(group, rank)
+    return ranks | _tied(group, rank)
 
 
 def _tied(group: Sequence[int], rank: int) -> dict[int, GroupRank]:

@@ -11,37 +11,23 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, delete, func, insert, or_, select, true, update
+from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, true, update
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment, Exercise
+from server.database.base import one_of
 from server.grading.metric import interval_of, metric_of, score_of
 from server.grading.models import Job, JobKind, Result, judged_alike
 from server.grading.result_columns import complete
 from server.standings.models import Standing, StandingCount
-from server.standings.queries import Part, Position, Ranked, Selection, read_own, read_part
+from server.standings.queries import Position, Ranked, Selection, read_own, read_part
 from server.standings.ranks import BoardKey, bucket, change, recount
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import judged_job_id
-
-__all__ = [
-    "BestLine",
-    "Board",
-    "Ranked",
-    "best_lines",
-    "board",
-    "freeze",
-    "rebuild",
-    "recompute",
-    "recompute_all",
-    "score_of",
-    "update_leaderboards",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +118,12 @@ def freeze(session: Session, assignment: Assignment, at: datetime | None) -> Non
     session.execute(delete(Standing).where(frozen))
     session.flush()
     if at is not None:
-        _copy(session, assignment, until=at)
+        # Copy the lines that were reached before the freeze: they are the same on both leaderboards.
+        columns = [column for column in Standing.__table__.columns if column.key != "before_freeze"]
+        rows = select(*columns, true()).where(
+            Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False), ~_late(at)
+        )
+        session.execute(insert(Standing).from_select([*(column.key for column in columns), "before_freeze"], rows))
         live = select(Standing.device_class, Standing.person_id, Standing.listed).where(
             Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False), _late(at)
         )
@@ -160,7 +151,7 @@ def board(
     person: the reader, for the `own` line; staff: whether to read lines that aren't listed
     """
     key = BoardKey(assignment, device_class, before_freeze)
-    part: Part = read_part(session, key, Selection(after=after, limit=limit, reader=person, staff=staff))
+    part = read_part(session, key, Selection(after=after, limit=limit, reader=person, staff=staff))
     own = None if person is None else read_own(session, key, person)
     return Board(part.rows, own, more=part.later)
 
@@ -256,7 +247,7 @@ def best_lines(
         .join(Result, Result.job_id == Job.id)
         .where(
             Submission.assignment_id == assignment.id,
-            Submission.person_id.in_(_inlined(people)),
+            one_of(Submission.person_id, people),
             Submission.mode == Mode.RANK,
             Submission.created_at <= until if until is not None else true(),
             Job.device_class == device_class,
@@ -321,7 +312,7 @@ def _put(session: Session, key: BoardKey, person: int, best: BestLine | None) ->
 
 def _put_all(session: Session, key: BoardKey, people: Sequence[int], best: Mapping[int, BestLine]) -> None:
     """Write or remove the lines of these people, without counting them."""
-    mine = select(Standing).where(key.lines, Standing.person_id.in_(_inlined(people)))
+    mine = select(Standing).where(key.lines, one_of(Standing.person_id, people))
     present = {line.person_id: line for line in session.scalars(mine)}
     unlisted = _unlisted(session, people)
     for person in people:
@@ -339,12 +330,7 @@ def _put_all(session: Session, key: BoardKey, people: Sequence[int], best: Mappi
 
 def _unlisted(session: Session, people: Sequence[int]) -> set[int]:
     """Which of these people aren't listed. `set_listed` waits for the caller's lock before it changes that."""
-    return set(session.scalars(select(Person.id).where(Person.id.in_(_inlined(people)), ~Person.listed)))
-
-
-def _inlined(people: Sequence[int]) -> BindParameter[Any]:
-    """A course may have more people than a statement may have parameters."""
-    return bindparam(None, list(people), Submission.person_id.type, expanding=True, literal_execute=True)
+    return set(session.scalars(select(Person.id).where(one_of(Person.id, people), ~Person.listed)))
 
 
 def _values(key: BoardKey, person: int, best: BestLine) -> Mapping[str, object]:
@@ -361,15 +347,6 @@ def _late(at: datetime) -> ColumnElement[bool]:
     `reached_at` doesn't tell on an unmeasured leaderboard: a later submission can have the best modelled time.
     """
     return or_(Standing.reached_at > at, Standing.device_class == "")
-
-
-def _copy(session: Session, assignment: Assignment, until: datetime) -> None:
-    """Copy the lines that were reached before the freeze: they are the same on both leaderboards."""
-    columns = [column for column in Standing.__table__.columns if column.key != "before_freeze"]
-    rows = select(*columns, true()).where(
-        Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False), ~_late(until)
-    )
-    session.execute(insert(Standing).from_select([*(column.key for column in columns), "before_freeze"], rows))
 
 
 _KEY = (Standing.assignment_id, Standing.device_class, Standing.before_freeze, Standing.score, Standing.listed)
@@ -400,7 +377,6 @@ def set_listed(session: Session, person_id: int, *, listed: bool) -> None:
 
 
 def remove_person(session: Session, person: int) -> None:
-    """Remove a person from all leaderboards."""
     removed = session.execute(delete(Standing).where(Standing.person_id == person).returning(*_KEY))
     gone: Counter[tuple[BoardKey, int, bool]] = Counter()
     for assignment, device_class, before_freeze, score, listed in removed:

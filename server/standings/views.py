@@ -25,7 +25,6 @@ standings_pages.add_app_template_global(board_class)
 
 @standings_pages.get("/courses/<slug>/<assignment>/board/")
 def show_own_board(slug: str, assignment: str) -> Response:
-    """Redirect to the leaderboard of the assignment's own device."""
     reader = reader_of(slug, assignment)
     with site().readers.begin() as session:
         name = own_class(assignment_for(session, reader))
@@ -34,7 +33,6 @@ def show_own_board(slug: str, assignment: str) -> Response:
 
 @standings_pages.get("/courses/<slug>/<assignment>/board/<device_class>")
 def show_board(slug: str, assignment: str, device_class: str) -> str:
-    """Show a part of a leaderboard, with the reader's own line."""
     reader = reader_of(slug, assignment)
     board = _page(reader, device_class)
     with site().readers.begin() as session:
@@ -44,7 +42,6 @@ def show_board(slug: str, assignment: str, device_class: str) -> str:
 
 @standings_pages.get("/courses/<slug>/<assignment>/board/<device_class>/lines")
 def show_lines(slug: str, assignment: str, device_class: str) -> Response:
-    """Return the current lines to an open page."""
     board = _page(reader_of(slug, assignment), device_class)
     digest = hashlib.sha256(repr(board).encode()).hexdigest()[:16]
     same = request.args.get("seen") == digest
@@ -64,7 +61,6 @@ def _page(reader: Reader, device_class: str) -> BoardPage:
 
 @standings_pages.post("/account/listing")
 def save_listing() -> Response:
-    """List the person on leaderboards, or no longer."""
     who, wanted = viewer(), sent("listed")["listed"]
     if wanted not in {"yes", "no"}:
         raise Refused(422, "invalid", "Nothing was chosen", "Go back to your profile and use its button.")

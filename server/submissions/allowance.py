@@ -122,24 +122,24 @@ def allowances(
     attempts = _attempts(session, numbers, person_id)
     checks = _checks(session, numbers, person_id, now)
     under_way = _under_way(session, numbers, person_id)
-    found = {}
+    by_assignment = {}
     for assignment in assignments:
         extension = extensions.get(assignment.id)
         used, last = attempts.get(assignment.id, (0, None))
         interval = timedelta(seconds=assignment.min_interval_seconds)
-        made = checks.get(assignment.id, [])[: assignment.checks_per_hour]
-        found[assignment.id] = Allowance(
+        times = checks.get(assignment.id, [])[: assignment.checks_per_hour]
+        by_assignment[assignment.id] = Allowance(
             deadlines=due_for(assignment, extension),
             attempts=attempts_for(assignment, extension),
             used=used,
             next_at=last + interval if last is not None and interval else None,
             checks=assignment.checks_per_hour,
-            checked=len(made),
+            checked=len(times),
             # The oldest of these checks is the first to leave the hour.
-            check_at=made[-1] + _HOUR if made and len(made) == assignment.checks_per_hour else None,
+            check_at=times[-1] + _HOUR if times and len(times) == assignment.checks_per_hour else None,
             under_way=under_way.get(assignment.id, 0),
         )
-    return found
+    return by_assignment
 
 
 def too_many_kept(session: Session, person_id: int, now: datetime, most: int) -> TooOften | None:
@@ -161,7 +161,7 @@ def too_many_kept(session: Session, person_id: int, now: datetime, most: int) ->
 def extensions_of(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, Extension]:
     """One person's extensions, by the assignments' IDs."""
     query = select(Extension).where(Extension.assignment_id.in_(assignments), Extension.person_id == person)
-    return {found.assignment_id: found for found in session.scalars(query)}
+    return {extension.assignment_id: extension for extension in session.scalars(query)}
 
 
 def _attempts(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, tuple[int, datetime | None]]:
@@ -195,10 +195,10 @@ def _checks(session: Session, assignments: Iterable[int], person: int, now: date
         )
         .order_by(Submission.created_at.desc())
     )
-    found = defaultdict(list)
+    times = defaultdict(list)
     for assignment, moment in session.execute(query):
-        found[assignment].append(moment)
-    return found
+        times[assignment].append(moment)
+    return times
 
 
 def costs() -> ColumnElement[bool]:

@@ -109,8 +109,11 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
     asked, source = read_new_submission(request.get_data())
     key = read_key(request.headers.get("Idempotency-Key"))
     with site().readers.begin() as session:
-        assignment = _assignment(session, asked.assignment)
-    submitted = SubmissionInput(person, assignment, source, asked.mode, asked.device_class, key, asked.late_days)
+        # Whether the person may submit to it is decided on acceptance.
+        assignment = find_assignment(session, asked.assignment)
+        if assignment is None:
+            raise _refusal(NoSuchAssignment("There is no such assignment in your courses."))
+    submitted = SubmissionInput(person, assignment.id, source, asked.mode, asked.device_class, key, asked.late_days)
     try:
         accepted = submit(submitted)
     except limits.TooOften as often:
@@ -135,16 +138,16 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
 def own() -> Response:
     """List your submissions in your courses, the latest first, page by page."""
     person = person_asking().id
-    asked = read_query(OwnQuery)
+    query = read_query(OwnQuery)
     with site().readers.begin() as session:
-        found = own_submissions(session, person, asked)
+        found = own_submissions(session, person, query)
     if found is None:
         raise Refused(
             404, "not_found", "Assignment or submission not found",
             "`assignment` must be in your courses. `before` must be one of your submissions.",
         )  # fmt: skip
     lines, more = found
-    further = next_url(asked, before=lines[-1].id) if more else None
+    further = next_url(query, before=lines[-1].id) if more else None
     return jsonify(OwnAnswer(tuple(lines), further))
 
 
@@ -215,16 +218,16 @@ def stop(public_id: str) -> Response:
     """Cancel a submission of yours that isn't graded yet."""
     person = person_asking()
     with site().sessions.begin() as session:
-        found = visible_submission(session, person.id, public_id)
-        if found is None:
+        submission = visible_submission(session, person.id, public_id)
+        if submission is None:
             raise _no_submission()
-        if found.person_id != person.id:
+        if submission.person_id != person.id:
             raise Refused(
                 403, "not_yours", "This is someone else's submission",
                 "Course staff cancel it on its page, or with `tilelab admin jobs cancel`.",
             )  # fmt: skip
         try:
-            tickets = cancel_own(session, found, person)
+            tickets = cancel_own(session, submission, person)
         except NotPossible as error:
             raise Refused(
                 409, "over", "The submission can't be cancelled", f"{error} Read the submission for its state."
@@ -237,8 +240,8 @@ def _need_staff_for_others(session: Session, person: int, public_id: str) -> Non
     """Refuse another person's submission to a token without the scope of course staff."""
     if has_scope(Scope.STAFF):
         return
-    found = visible_submission(session, person, public_id)
-    need_staff_scope(own=found is None or found.person_id == person)
+    submission = visible_submission(session, person, public_id)
+    need_staff_scope(own=submission is None or submission.person_id == person)
 
 
 def _token_of(token: str, session: Session) -> int | None:
@@ -251,14 +254,6 @@ def _no_submission() -> Refused:
         404, "no_such_submission", "There is no such submission",
         "Check the ID: the answer to your submission has its URL. You may not see submissions of others.",
     )  # fmt: skip
-
-
-def _assignment(session: Session, name: str) -> int:
-    """The ID of the named assignment. Whether the person may submit to it is decided on acceptance."""
-    found = find_assignment(session, name)
-    if found is None:
-        raise _refusal(NoSuchAssignment("There is no such assignment in your courses."))
-    return found.id
 
 
 def _refusal(error: NotAccepted) -> Refused:

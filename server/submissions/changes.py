@@ -107,16 +107,16 @@ def regrade(
     hold_course(session, assignment.course_id)
     session.refresh(assignment)  # it may have changed while this waited for the lock
     turns = QueueOrder(session, CPU_QUEUE, Priority.REGRADE)
-    found = _to_grade(session, assignment, only)
-    turns.know({one.person for one in found})
-    made = queue_jobs(session, [_again(assignment, one) for one in found], moment, turns)
-    if made:
+    submissions = _to_grade(session, assignment, only)
+    turns.know({graded.person for graded in submissions})
+    jobs = queue_jobs(session, [_again(assignment, graded) for graded in submissions], moment, turns)
+    if jobs:
         note(
             session, actor, "assignment.regraded", f"assignment {assignment.name}", now=moment,
-            course_id=assignment.course_id, assignment=assignment.id, jobs=len(made), first=min(made), last=max(made),
+            course_id=assignment.course_id, assignment=assignment.id, jobs=len(jobs), first=min(jobs), last=max(jobs),
             **({"filter": by} if by else {}),
         )  # fmt: skip
-    return made
+    return jobs
 
 
 def regrade_staged(
@@ -131,18 +131,18 @@ def regrade_staged(
     hold_course(session, assignment.course_id)
     session.refresh(assignment)
     known = set(session.scalars(select(Job.staged_for_id).where(Job.regrade_id == staged.id)))
-    found = [one for one in _to_grade(session, assignment, only) if one.submission not in known]
+    submissions = [graded for graded in _to_grade(session, assignment, only) if graded.submission not in known]
     turns = QueueOrder(session, CPU_QUEUE, Priority.REGRADE)
-    turns.know({one.person for one in found})
+    turns.know({graded.person for graded in submissions})
     works = [
         replace(
-            _again(assignment, one),
+            _again(assignment, graded),
             submission=None,
             regrade=staged.id,
-            staged_for=one.submission,
+            staged_for=graded.submission,
             exercise=staged.exercise_id or assignment.exercise_id,
         )
-        for one in found
+        for graded in submissions
     ]
     return queue_jobs(session, works, now, turns)
 

@@ -168,8 +168,8 @@ def valued(assignment: Assignment, deadlines: Deadlines, entry: Entry) -> Counte
         speed=entry.speed(assignment.speed_by),
         goals_missed=entry.goals_missed,
     )
-    found = worth(assignment, achieved)
-    return Counted(entry, found.points, days, found.why)
+    earned = worth(assignment, achieved)
+    return Counted(entry, earned.points, days, earned.why)
 
 
 def _worth(one: Counted) -> tuple[bool, float, float, float, int]:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, case, exists, func, literal, or_, select, tuple_, union_all
+from sqlalchemy import ColumnElement, Select, case, exists, func, literal, or_, select, tuple_, union_all
 from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Exercise, Extension, Membership, Role
 from server.courses.service import assignments_for
+from server.database.base import one_of
 from server.fields import INTERNAL, JsonName
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.grading.result_columns import NOT_RELIED_ON
@@ -137,21 +138,19 @@ def newest(session: Session) -> int:
 
 def _parts(session: Session, course_id: int, asked: SubmissionCriteria) -> list[Select[*tuple[Any, ...]]]:
     """A query for each assignment of the filter: IDs and times of matching submissions."""
-    found = assignments_for(session, course_id, Role.INSTRUCTOR)
-    wanted = [one for one in found if asked.assignment in {"", one.slug}]
+    assignments = assignments_for(session, course_id, Role.INSTRUCTOR)
+    wanted = [assignment for assignment in assignments if asked.assignment in {"", assignment.slug}]
     people = _people(session, course_id, asked.student) if asked.person is None else [asked.person]
     if people is not None and not people:
         return []
-    return [_part(one, asked, people) for one in wanted]
+    return [_part(assignment, asked, people) for assignment in wanted]
 
 
 def _part(assignment: Assignment, asked: SubmissionCriteria, people: Sequence[int] | None) -> Select[*tuple[Any, ...]]:
     query: Select[*tuple[Any, ...]] = select(Submission.id, Submission.created_at)
     query = query.where(Submission.assignment_id == assignment.id)
     if people is not None:
-        # Inlined: a course may have more people than a statement may have parameters.
-        numbers = bindparam(None, people, Submission.person_id.type, expanding=True, literal_execute=True)
-        query = query.where(Submission.person_id.in_(numbers))
+        query = query.where(one_of(Submission.person_id, people))
     if asked.submission:
         query = query.where(Submission.public_id == asked.submission)
     if asked.since is not None:
@@ -246,7 +245,7 @@ def _rows(session: Session, numbers: Sequence[int]) -> tuple[CourseSubmission, .
         .where(Submission.id.in_(numbers))
         .order_by(Submission.created_at.desc(), Submission.id.desc())
     )
-    return tuple(_row(*found) for found in session.execute(query))
+    return tuple(_row(*row) for row in session.execute(query))
 
 
 def _row(

@@ -90,7 +90,7 @@ class SubmissionCriteria:
     def narrowed(self) -> str:
         """The filter in words, for the audit. It names no person, because the entry outlives an erased person."""
         told = replace(self, assignment="", student="by name" if self.student or self.person else "")
-        said = ((each.asked.label.lower(), _in_words(each, getattr(told, each.name))) for each in FIELDS)
+        said = ((field.asked.label.lower(), _in_words(field, getattr(told, field.name))) for field in FIELDS)
         return ", ".join(f"{title} {value}" for title, value in said if value)
 
 

@@ -38,7 +38,7 @@ def own_entries(session: Session, assignments: Iterable[Assignment], person_id: 
 
     After a system error, the last job decides the state, because a retry may be queued.
     """
-    ways = {each.id: (metric_of(each.exercise), each.device_class) for each in assignments}
+    ways = {assignment.id: (metric_of(assignment.exercise), assignment.device_class) for assignment in assignments}
     query = (
         select(*_COLUMNS)
         .outerjoin(_Judged, _Judged.id == Submission.judged_job_id)
@@ -47,10 +47,10 @@ def own_entries(session: Session, assignments: Iterable[Assignment], person_id: 
         .where(Submission.assignment_id.in_(ways), Submission.person_id == person_id)
         .order_by(Submission.created_at, Submission.id)
     )
-    found: dict[int, list[Entry]] = defaultdict(list)
+    entries: dict[int, list[Entry]] = defaultdict(list)
     for row in session.execute(query):
-        found[row.assignment_id].append(_entry(row, *ways[row.assignment_id]))
-    return dict(found)
+        entries[row.assignment_id].append(_entry(row, *ways[row.assignment_id]))
+    return dict(entries)
 
 
 def ranked_entries(
@@ -68,7 +68,7 @@ def ranked_entries(
     right = judged_verdict(staged) == Verdict.ACCEPTED
     alike, order = (Submission.person_id, right), (Submission.created_at, Submission.id)
     comparable = and_(Result.ranked, Job.device_class == assignment.device_class)
-    score = func.coalesce(case((comparable, _score(metric))), _NOT_MEASURED)
+    score = func.coalesce(case((comparable, _SCORES[metric])), _NOT_MEASURED)
     following = func.lead(Submission.id).over(partition_by=Submission.person_id, order_by=order)
     kept = _candidates(assignment, people, staged).subquery()
     found = (
@@ -129,9 +129,9 @@ def _candidates(assignment: Assignment, people: Select[int], staged: int | None)
 
 def _rules(assignment: Assignment, comparable: ColumnElement[bool]) -> list[ColumnElement[Any]]:
     """What else points depend on: the late days, the reached tier, and whether a goal is missed."""
-    found: list[ColumnElement[Any]] = [Submission.late_days.expression]
+    rules: list[ColumnElement[Any]] = [Submission.late_days.expression]
     if assignment.goals_percent < 100:
-        found.append(func.coalesce(Result.goals_missed, 0) > 0)
+        rules.append(func.coalesce(Result.goals_missed, 0) > 0)
     tiers = tiers_of(assignment)
     if assignment.speed_by is not None and len(tiers) > 1:
         column = _SPEEDS[assignment.speed_by]
@@ -140,8 +140,8 @@ def _rules(assignment: Assignment, comparable: ColumnElement[bool]) -> list[Colu
             for place, tier in enumerate(tiers)
             if place and isfinite(tier.least)
         ]
-        found.append(case(*reversed(reached), else_=0))
-    return found
+        rules.append(case(*reversed(reached), else_=0))
+    return rules
 
 
 _SPEEDS: Mapping[SpeedBy, ColumnElement[Any]] = {
@@ -151,16 +151,12 @@ _SPEEDS: Mapping[SpeedBy, ColumnElement[Any]] = {
     SpeedBy.RUNG: Result.gflops.expression,
 }
 
-
-def _score(metric: Metric) -> ColumnElement[Any]:
-    columns: Mapping[Metric, ColumnElement[Any]] = {
-        Metric.GFLOPS: Result.gflops.expression,
-        Metric.GBPS: Result.gbps.expression,
-        Metric.ELEMENTS: Result.melements.expression,
-        Metric.TIME: -Result.ms_median,
-    }
-    return columns[metric]
-
+_SCORES: Mapping[Metric, ColumnElement[Any]] = {
+    Metric.GFLOPS: Result.gflops.expression,
+    Metric.GBPS: Result.gbps.expression,
+    Metric.ELEMENTS: Result.melements.expression,
+    Metric.TIME: -Result.ms_median,
+}
 
 _COLUMNS: tuple[ColumnElement[Any] | InstrumentedAttribute[Any], ...] = (
     Submission.id, Submission.public_id, Submission.assignment_id, Submission.person_id,

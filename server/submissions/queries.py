@@ -29,11 +29,11 @@ def visible_submission(session: Session, person_id: int, public_id: str) -> Subm
     """The submission, for course staff and for its owner while in the course; None for anyone else."""
     if not public_id.isascii() or not public_id.isalnum():
         return None
-    found = session.scalar(select(Submission).where(Submission.public_id == public_id))
-    if found is None:
+    submission = session.scalar(select(Submission).where(Submission.public_id == public_id))
+    if submission is None:
         return None
-    role = role_in(session, person_id, found.assignment.course_id)
-    return found if is_staff(role) or (role is not None and found.person_id == person_id) else None
+    role = role_in(session, person_id, submission.assignment.course_id)
+    return submission if is_staff(role) or (role is not None and submission.person_id == person_id) else None
 
 
 def may_still_see(sessions: Sessions, who: Callable[[Session], int | None], public_id: str) -> Callable[[], bool]:
@@ -110,10 +110,11 @@ def own_submissions(session: Session, person: int, asked: OwnQuery) -> tuple[lis
         .limit(asked.limit + 1)
     )
     if asked.assignment is not None:
-        found = visible_assignment(session, person, asked.assignment, datetime.now(UTC))
-        if found is None:
+        visible = visible_assignment(session, person, asked.assignment, datetime.now(UTC))
+        if visible is None:
             return None
-        wanted = wanted.where(Submission.assignment_id == found[0].id)
+        assignment, _ = visible
+        wanted = wanted.where(Submission.assignment_id == assignment.id)
     if asked.before is not None:
         mine = Submission.person_id == person
         last = session.scalar(select(Submission.id).where(Submission.public_id == asked.before, mine))

@@ -44,8 +44,6 @@ class NotOpen(NotAccepted):
 
 
 class Closed(NotAccepted):
-    """The assignment has closed."""
-
     code = "closed"
 
 

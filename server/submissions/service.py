@@ -99,7 +99,8 @@ def accept(
     """
     moment = now or datetime.now(UTC)
     most = _Most(most_under_way, most_a_day)
-    _check_request(submitted)
+    if submitted.key is not None and not _KEY.fullmatch(submitted.key):
+        raise UnusableRequest("The idempotency key must be 1 to 200 visible ASCII characters.")
     try:
         return _accept(sessions, submitted, moment, most)
     except IntegrityError:
@@ -170,21 +171,16 @@ def latest_job(session: Session, submission: int) -> Job:
     return session.scalars(query).one()
 
 
-def _check_request(submitted: SubmissionInput) -> None:
-    if submitted.key is not None and not _KEY.fullmatch(submitted.key):
-        raise UnusableRequest("The idempotency key must be 1 to 200 visible ASCII characters.")
-
-
 def find_earlier(session: Session, submitted: SubmissionInput) -> Submission | None:
     """This person's earlier submission with the same key; raises IdempotencyConflict if its request was different."""
     if submitted.key is None:
         return None
-    found = session.scalar(
+    submission = session.scalar(
         select(Submission).where(Submission.person_id == submitted.person, Submission.idempotency_key == submitted.key)
     )
-    if found is not None and found.request_digest != submitted.digest:
+    if submission is not None and submission.request_digest != submitted.digest:
         raise IdempotencyConflict("This idempotency key was already used for another submission.")
-    return found
+    return submission
 
 
 def _wait_for_turn(session: Session, person: int) -> None:

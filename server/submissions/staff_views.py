@@ -59,11 +59,13 @@ class Filter:
     @property
     def fields(self) -> list[Field]:
         """The fields to show. A single submission is only chosen by links."""
-        return [one for one in FIELDS if one.name != _LINKED or self.form[_LINKED] or _LINKED in self.form.mistakes]
+        return [
+            field for field in FIELDS if field.name != _LINKED or self.form[_LINKED] or _LINKED in self.form.mistakes
+        ]
 
     @property
     def given(self) -> dict[str, str]:
-        return {each.name: self.form[each.name] for each in FIELDS if self.form[each.name]}
+        return {field.name: self.form[field.name] for field in FIELDS if self.form[field.name]}
 
     @property
     def around(self) -> dict[str, str]:
@@ -73,9 +75,9 @@ class Filter:
     @property
     def words(self) -> list[str]:
         return [
-            f"{each.asked.label.lower()}: {dict(self.choices.get(each.name, ())).get(value, value)}"
-            for each in FIELDS
-            if (value := self.form[each.name])
+            f"{field.asked.label.lower()}: {dict(self.choices.get(field.name, ())).get(value, value)}"
+            for field in FIELDS
+            if (value := self.form[field.name])
         ]
 
 
@@ -85,21 +87,23 @@ def read_filter(session: Session, course: Membership, given: Mapping[str, str], 
     choices = _choices(session, course, form["device"], now)
     for name, offered in choices.items():
         form.choose(name, offered)
-    values = {each.name: _value(form, each, course) for each in FIELDS}
+    values = {field.name: _value(form, field, course) for field in FIELDS}
     return Filter(form, SubmissionCriteria(**values), choices)
 
 
 def _choices(session: Session, course: Membership, device: str, now: datetime) -> Choices:
     """device: the requested class, which may be gone from all assignments and workers."""
-    found = assignments_for(session, course.course_id, Role.INSTRUCTOR)
-    classes = {one.device_class for one in found} | set(device_classes(session, now))
+    assignments = assignments_for(session, course.course_id, Role.INSTRUCTOR)
+    classes = {assignment.device_class for assignment in assignments} | set(device_classes(session, now))
     if is_device_class(device):
         classes.add(device)
     here = {
-        "assignment": [(one.slug, one.title) for one in found],
+        "assignment": [(assignment.slug, assignment.title) for assignment in assignments],
         "device": [*((name, name) for name in sorted(classes - {"", CPU})), (CPU, "Not measured")],
     }
-    return {each.name: (("", each.asked.any), *here.get(each.name, each.choices)) for each in FIELDS if each.asked.any}
+    return {
+        field.name: (("", field.asked.any), *here.get(field.name, field.choices)) for field in FIELDS if field.asked.any
+    }
 
 
 def _value(form: Form, field: Field, course: Membership) -> Any:
@@ -154,8 +158,6 @@ class RegradePage:
 
 @dataclass(frozen=True, slots=True)
 class RegradesPage:
-    """The staged and the latest regrades."""
-
     desk: Desk
     staged: list[StagedRegradeAnswer]
     runs: list[Regrade]
@@ -171,7 +173,6 @@ def show_submissions(slug: str) -> str | tuple[str, int]:
 
 @staff.get("/submissions/state")
 def submissions_state(slug: str) -> Response:
-    """Return the current list, for an open page."""
     course = staff_of(slug)
     page = _listed(course, _filter(course, request.args))
     html = render_template("submissions/submission_rows.html", page=page)
@@ -180,7 +181,6 @@ def submissions_state(slug: str) -> Response:
 
 @staff.get("/regrade")
 def confirm_regrade(slug: str) -> str | tuple[str, int]:
-    """Preview a regrade."""
     course = staff_of(slug)
     wanted = _filter(course, request.args)
     if not wanted.form.right:
@@ -215,7 +215,7 @@ def regrade_all(slug: str) -> Response | tuple[str, int]:
         return back("staff.show_regrades", slug, "regrade-staged")
     with site().readers.begin() as session:
         made = runs(session, course.course_id, 1)
-    if len({one.assignment_id for one in planned.submissions}) == 1 and made:
+    if len({submission.assignment_id for submission in planned.submissions}) == 1 and made:
         return back("staff.show_regrade", slug, "regrade-begun", number=made[0].number)
     return back("staff.show_regrades", slug, "regrade-begun")
 
@@ -232,7 +232,6 @@ def _begin(session: Session, planned: Planned, *, staged: bool) -> None:
 
 @staff.get("/regrades")
 def show_regrades(slug: str) -> str:
-    """List the latest regrades."""
     course = staff_of(slug)
     with site().readers.begin() as session:
         page = RegradesPage(
@@ -243,20 +242,17 @@ def show_regrades(slug: str) -> str:
 
 @staff.get("/regrades/<int(max=9007199254740991):number>")
 def show_regrade(slug: str, number: int) -> str:
-    """Show a regrade's progress."""
     return render_template("regrades/regrade.html", page=_regrade(staff_of(slug), number))
 
 
 @staff.get("/regrades/<int(max=9007199254740991):number>/state")
 def regrade_state(slug: str, number: int) -> Response:
-    """Return the progress, for an open page."""
     page = _regrade(staff_of(slug), number)
     return jsonify(html=render_template("regrades/regrade_progress.html", page=page), final=page.run.over)
 
 
 @staff.post("/regrades/<int(max=9007199254740991):number>/cancel")
 def cancel_regrade(slug: str, number: int) -> Response:
-    """Cancel the waiting part of a regrade."""
     course = staff_of(slug)
     run = _regrade(course, number).run
     tickets = cancel_waiting(site().sessions, run, course.course_id, viewer().id)

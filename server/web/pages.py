@@ -71,7 +71,7 @@ def _home(who: Viewer) -> HomePage:
         invited = invitations_of(session, who.id)
         courses = all_courses(session) if who.admin else attended(session, who.id)
         answers, unseen = news_by_course(session, who.id), unseen_by_course(session, who.id, now)
-    learnt = [_learnt(one, tasks) for one in courses if one.role is Role.STUDENT]
+    learnt = [_learnt(course, tasks) for course in courses if course.role is Role.STUDENT]
     shown = [one for one in learnt if one.tasks]
     with_tasks = {one.course.slug for one in shown}
     others = [one for one in courses if one.slug not in with_tasks]

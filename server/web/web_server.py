@@ -79,7 +79,11 @@ def serve(settings: Settings, bound: socket.socket, processes: int, tell: int | 
 
     tell: descriptor of a supervisor's pipe for the main process's heartbeats
     """
-    _allow_files()
+    # Raise the limit of open files: each connection is one, and a usual shell allows 1,024.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     if tell is not None:
         prepare(tell)
     _Gunicorn(settings, bound, processes, tell).run()
@@ -160,14 +164,6 @@ class _Gunicorn(BaseApplication):
         hub_of(app).end_when(lambda: not worker.alive)  # a stop doesn't wait for streams
         if self._settings.proxies:
             worker.bounds = replace(worker.bounds, of_address=0, open_of_address=0)
-
-
-def _allow_files() -> None:
-    """Raise the limit of open files: each connection is one, and a usual shell allows 1,024."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 class _Log(Logger):

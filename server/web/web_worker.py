@@ -126,7 +126,16 @@ class WebWorker(ThreadWorker):
         elif now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now
             for connection in self._waiting.late(now):
-                self._end_late(connection)
+                match connection.phase:
+                    case Phase.IDLE | Phase.CLOSING:
+                        self._end(connection)
+                    case Phase.HEAD:
+                        self._say(connection, answer_to_slow_head())
+                        self._leave(connection)
+                        self._close_soon(connection)
+                    case Phase.BODY:
+                        connection.arrival.cut("slow")
+                        self._answer(connection)
 
     def _cap_keepalive(self, deadline: float) -> None:
         """After a stop signal, idle connections may send one more request until the deadline."""
@@ -174,7 +183,11 @@ class WebWorker(ThreadWorker):
         except StopIteration:
             self._end(connection)
         except (ParseException, NoMoreData) as error:
-            self._refuse(connection, error)
+            # Answer a request that can't be read, whose address is unknown.
+            self.log.warning("an unreadable request from %s: %s", connection.address, type(error).__name__)
+            self._say(connection, answer_to(error if isinstance(error, ParseException) else ParseException()))
+            self._leave(connection)
+            self._close_soon(connection)
         else:
             if ready:
                 self._answer(connection)
@@ -216,25 +229,6 @@ class WebWorker(ThreadWorker):
         if self.nr_conns > _CROWDED * self.worker_connections and connection.arrival.request:
             connection.arrival.request.force_close()
         self.enqueue_req(connection)  # type: ignore[arg-type]
-
-    def _refuse(self, connection: Connection, error: Exception) -> None:
-        """Answer a request that can't be read, whose address is unknown."""
-        self.log.warning("an unreadable request from %s: %s", connection.address, type(error).__name__)
-        self._say(connection, answer_to(error if isinstance(error, ParseException) else ParseException()))
-        self._leave(connection)
-        self._close_soon(connection)
-
-    def _end_late(self, connection: Connection) -> None:
-        match connection.phase:
-            case Phase.IDLE | Phase.CLOSING:
-                self._end(connection)
-            case Phase.HEAD:
-                self._say(connection, answer_to_slow_head())
-                self._leave(connection)
-                self._close_soon(connection)
-            case Phase.BODY:
-                connection.arrival.cut("slow")
-                self._answer(connection)
 
     def _close_soon(self, connection: Connection) -> None:
         """Close once the client has read the answer; closing at once could destroy it (RFC 9112, 9.6)."""

@@ -333,7 +333,7 @@ class Hub:
 
     def _ended(self, job: int) -> None:
         with self._lock:
-            if any(each.progress.status.id == job for each in self._channels.values()):
+            if any(channel.progress.status.id == job for channel in self._channels.values()):
                 self._news.set()
 
     def _heard(self, hint: Hint) -> None:

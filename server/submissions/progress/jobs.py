@@ -75,10 +75,10 @@ def read_statuses(session: Session, submissions: Collection[int], now: datetime)
     rows: dict[int, list[Row[*tuple[Any, ...]]]] = defaultdict(list)
     for row in session.execute(_ROWS.where(Submission.id.in_(submissions))):
         rows[row.submission_id].append(row)
-    jobs = {number: _job(found) for number, found in rows.items()}
+    jobs = {number: _job(steps) for number, steps in rows.items()}
     waiting = [step for job in jobs.values() if not job.over and (step := job.open_step) is not None]
-    found = places(session, waiting, now)
-    return {number: _placed(job, found) for number, job in jobs.items()}
+    positions = places(session, waiting, now)
+    return {number: _placed(job, positions) for number, job in jobs.items()}
 
 
 _Judged = aliased(Job)

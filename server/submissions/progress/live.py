@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from datetime import UTC, datetime
 
 from flask import Flask, current_app
@@ -37,19 +36,17 @@ def attach_live(app: Flask, site: Site) -> None:
 
 
 def live_part() -> LivePart:
-    """The live part of the current application."""
     part: LivePart = current_app.extensions[_KEY]
     return part
 
 
 def markup_of(progress: Progress) -> Markup:
-    """The live part as markup for a page."""
     return Markup(live_part()(progress))  # noqa: S704 - from our own template
 
 
 def envelope(html: str, final: bool) -> str:
     """The JSON for the page's script: the live part, whether it is the last, and the server's time."""
-    return json.dumps({"html": html, "final": final, "now": round(time.time(), 2)})
+    return json.dumps({"html": html, "final": final, "now": clock()})
 
 
 def clock() -> float:

@@ -143,7 +143,7 @@ def _checking(status: SubmissionStatus, step: StepStatus | None, trail: Trail | 
         ]
     queued = ProgressPhase("queued", "Queued", PhaseState.DONE, _between(step.queued_at, step.started_at))
     if step.state in {StepState.DONE, StepState.FAILED}:
-        compiled = None if followed is None else _spent(followed, "compiling", "checking")
+        compiled = None if followed is None else _compile_seconds(followed)
         checked = step.seconds if compiled is None or step.seconds is None else step.seconds - compiled
         together = "compiled and checked" if compiled is None else ""
         return [
@@ -166,7 +166,7 @@ def _checking(status: SubmissionStatus, step: StepStatus | None, trail: Trail | 
     detail = "counting what the kernel does" if followed.phase == "counting" else _in_words(followed.detail)
     return [
         queued,
-        ProgressPhase("compiling", "Compiling", PhaseState.DONE, _spent(followed, "compiling", "checking")),
+        ProgressPhase("compiling", "Compiling", PhaseState.DONE, _compile_seconds(followed)),
         ProgressPhase("checking", "Checking", PhaseState.NOW, began=followed.begun.get("checking"), detail=detail),
     ]
 
@@ -264,7 +264,7 @@ def _between(first: datetime, then: datetime | None) -> float | None:
     return None if then is None else max(0.0, (then - first).total_seconds())
 
 
-def _spent(trail: Trail, phase: str, following: str) -> float | None:
-    """The duration of a phase, by the worker's clock."""
-    first, then = trail.worked.get(phase), trail.worked.get(following)
-    return None if first is None or then is None else max(0.0, then - first)
+def _compile_seconds(trail: Trail) -> float | None:
+    """By the worker's clock."""
+    compiling, checking = trail.worked.get("compiling"), trail.worked.get("checking")
+    return None if compiling is None or checking is None else max(0.0, checking - compiling)

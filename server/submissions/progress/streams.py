@@ -47,12 +47,10 @@ class ProgressAnswer:
 
 
 def wait_answer(place: Place | None) -> Wait | None:
-    """Convert a place in the queue into its wait."""
     return None if place is None else Wait(place.seconds, place.reason)
 
 
 def progress_answer(progress: Progress) -> ProgressAnswer:
-    """Convert a progress into an event."""
     status = progress.status
     return ProgressAnswer(
         state=status.state,
@@ -93,18 +91,15 @@ class EventFormat:
 
 
 def attach_hub(app: Flask, hub: Hub) -> None:
-    """Attach the hub to the application."""
     app.extensions[_KEY] = hub
 
 
 def hub_of(app: Flask) -> Hub:
-    """The hub of an application."""
     hub: Hub = app.extensions[_KEY]
     return hub
 
 
 def the_hub() -> Hub:
-    """The hub of the current application."""
     return hub_of(current_app)
 
 
@@ -151,13 +146,13 @@ class _Events:
         try:
             yield f"retry: {_RETRY_MS}\n\n"
             while time.monotonic() < self._ends and self._goes_on():
-                found = self._watch.next(self._format.form, BEAT_SECONDS)
-                if found is None:
+                update = self._watch.next(self._format.form, BEAT_SECONDS)
+                if update is None:
                     if self._hub.closing:
                         return
                     yield _event("beat", "{}")
                     continue
-                text, final = found
+                text, final = update
                 yield _event("state", self._format.envelope(text, final))
                 if final:
                     return

@@ -150,38 +150,38 @@ def read_page(
 
     viewed: whether course staff view it as the person
     """
-    found = visible_submission(session, person, public_id)
-    if found is None:
+    submission = visible_submission(session, person, public_id)
+    if submission is None:
         return None
-    assignment = found.assignment
+    assignment = submission.assignment
     course = assignment.course
     staff = is_staff(role_in(session, person, course.id))
     return SubmissionPage(
-        number=found.id,
-        public_id=found.public_id,
+        number=submission.id,
+        public_id=submission.public_id,
         course=course.slug,
         course_title=course.title,
         course_zone=course.time_zone,
         archived=course.archived_at is not None,
-        closed_at=_closed_at(session, found, now),
+        closed_at=_closed_at(session, submission, now),
         assignment=assignment.slug,
         title=assignment.title,
-        person_id=found.person_id,
-        person=found.person.name,
-        email=found.person.email,
-        own=found.person_id == person,
+        person_id=submission.person_id,
+        person=submission.person.name,
+        email=submission.person.email,
+        own=submission.person_id == person,
         staff=staff,
         viewed=viewed,
-        mode=found.mode,
-        limited=found.mode is Mode.CHECK or assignment.attempts is not None,
-        device_class=found.device_class,
-        created_at=found.created_at,
-        form=form_of(found.idempotency_key) if found.person_id == person else "",
-        source=found.source.content.decode("utf-8", "replace"),
-        status=read_statuses(session, [found.id], now)[found.id],
-        judged=_judged(session, found),
-        earned=earned(session, found, now, as_staff=staff),
-        solves_first=found.person_id == person and _solves_first(session, found),
+        mode=submission.mode,
+        limited=submission.mode is Mode.CHECK or assignment.attempts is not None,
+        device_class=submission.device_class,
+        created_at=submission.created_at,
+        form=form_of(submission.idempotency_key) if submission.person_id == person else "",
+        source=submission.source.content.decode("utf-8", "replace"),
+        status=read_statuses(session, [submission.id], now)[submission.id],
+        judged=_judged(session, submission),
+        earned=earned(session, submission, now, as_staff=staff),
+        solves_first=submission.person_id == person and _solves_first(session, submission),
     )
 
 
@@ -194,8 +194,8 @@ def _closed_at(session: Session, submission: Submission, now: datetime) -> datet
 
 def watched(session: Session, person: int, public_id: str, now: datetime) -> tuple[int, SubmissionStatus] | None:
     """The database ID and the status of a submission; None if the person may not see it."""
-    found = visible_submission(session, person, public_id)
-    return None if found is None else (found.id, read_statuses(session, [found.id], now)[found.id])
+    submission = visible_submission(session, person, public_id)
+    return None if submission is None else (submission.id, read_statuses(session, [submission.id], now)[submission.id])
 
 
 def durations(page: SubmissionPage, seconds: Sequence[tuple[str, float]]) -> tuple[Duration, ...]:

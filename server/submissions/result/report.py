@@ -44,7 +44,6 @@ def sections_of(
 def page_of(
     plain: Mapping[str, Any], verdict: str, source: str, file: str, ladder: str, facts: Mapping[str, str]
 ) -> str:
-    """The file."""
     around = ReportContext(file, _ladder(ladder), facts)
     report = readable(plain, Verdict(verdict))
     return _first_that_works(report, lambda each: render_report(each, source, around))

@@ -41,7 +41,6 @@ class Worth:
 
     @property
     def counts(self) -> bool:
-        """Whether this submission counts."""
         counted = self.grade.counted
         return counted is not None and counted.entry.submission_id == self.entry.submission_id
 
@@ -102,7 +101,7 @@ def earned(session: Session, submission: Submission, now: datetime, *, as_staff:
         return Earned()
     assignment = submission.assignment
     task = task_of(session, assignment, submission.person_id)
-    own = next((one for one in task.entries if one.submission_id == submission.id), None)
+    own = next((entry for entry in task.entries if entry.submission_id == submission.id), None)
     if own is None:
         return Earned()
     left = _attempts_left(session, submission, now)

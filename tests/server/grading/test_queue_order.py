@@ -11,7 +11,7 @@ from server.database.engine import Sessions, sessions
 from server.dispatching.dispatch import room, take
 from server.dispatching.step_choice import PAGE, Choice, Waiting, choose
 from server.grading.models import Job, JobKind, Priority, Source, Step
-from server.grading.queue_order import QueueOrder, advance, queues_waiting
+from server.grading.queue_order import QUEUED, QueueOrder, advance, queues_with
 from server.submissions.models import Submission
 from tests.server.course import NOW, ACourse
 from tests.server.databases import ON_BOTH
@@ -201,12 +201,12 @@ def test_the_room_follows_the_slots():
 
 def test_the_queues_in_which_something_waits(made, course):
     with made.begin() as session:
-        assert queues_waiting(session) == []
+        assert queues_with(session, QUEUED) == []
     queued(made, course.person("ada"), 2)
     with made.begin() as session:
         session.scalars(select(Step).limit(1)).one().queue = "gpu.h200"
     with made.begin() as session:
-        assert queues_waiting(session) == ["cpu", "gpu.h200"]
+        assert queues_with(session, QUEUED) == ["cpu", "gpu.h200"]
 
 
 def test_a_long_queue_is_neither_scanned_nor_sorted(postgres_engine: Engine):
@@ -265,7 +265,7 @@ def explained(engine: Engine, made: Sessions) -> list[tuple[str, str]]:
         choose(session, CPU_QUEUE, cap=1, room=8, now=NOW)
         QueueOrder(session, CPU_QUEUE, Priority.NORMAL).next(1)
         QueueOrder(session, CPU_QUEUE, Priority.NORMAL).next(2)
-        queues_waiting(session)
+        queues_with(session, QUEUED)
     event.remove(engine, "before_cursor_execute", listen)
     with engine.connect() as connection:
         return [

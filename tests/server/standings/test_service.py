@@ -12,12 +12,13 @@ from server.accounts.models import Person
 from server.courses.models import Assignment, Exercise
 from server.database.engine import Sessions, sessions
 from server.dispatching.dispatch import take
+from server.grading.metric import score_of
 from server.grading.models import Job
 from server.recording.record import Recorded, record
 from server.standings.models import Standing
 from server.standings.queries import Selection, position_of, read_around
 from server.standings.ranks import BoardKey, recount
-from server.standings.service import Board, board, rebuild, score_of
+from server.standings.service import Board, board, rebuild
 from server.submissions.changes import retry
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, read_row
