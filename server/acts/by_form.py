@@ -19,7 +19,6 @@ from server.courses.local_time import typed, zone_named
 from server.courses.service import CourseError
 from server.courses.staff_pages import acting, confirmed
 from server.http.forms import Form, filled, sent
-from server.http.problems import Refused
 from server.http.site import site
 from server.text import typed_number
 
@@ -84,7 +83,7 @@ def change_by_form(
 ) -> Response | tuple[str, int]:
     """Carry out an act, then answer with `done`; with mistakes, with the page again.
 
-    page: None if the form is only a button or a line of a list; then raises Refused
+    page: None if the form is only a button or a line of a list; then raises CourseError
     more: fields of the form that `find` reads
     """
     course = instructor_of(slug)
@@ -107,7 +106,7 @@ def change_by_form(
             act.carry_out(session, on, acting(session), change, confirmed())
     except CourseError as error:
         if page is None:
-            raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+            raise
         if form.right:
             form.mistake(next(iter((*error.fields, *more, *form.values))), str(error))
         with site().readers.begin() as session:

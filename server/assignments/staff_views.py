@@ -30,7 +30,6 @@ from server.exercises.service import newer_version, newest_content, offered
 from server.exercises.stored import read_content
 from server.fleet.service import device_classes
 from server.http.forms import Form, filled, sent
-from server.http.problems import Refused
 from server.http.site import site
 from server.roster.service import Wanted, roster
 from server.talk.models import ExtensionRequest
@@ -165,16 +164,13 @@ def move_assignment(slug: str) -> Response:
     """Move an assignment up or down, or sort all by deadline."""
     course = instructor_of(slug)
     form = sent(*_STEPS)
-    try:
-        with site().sessions.begin() as session:
-            row, actor = the_course(session, course), acting(session)
-            for name, step in _STEPS.items():
-                if form[name]:
-                    creation.move(session, row, actor, form[name], step)
-            if not any(form.values.values()):
-                creation.order_by_deadline(session, row, actor)
-    except CourseError as error:
-        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+    with site().sessions.begin() as session:
+        row, actor = the_course(session, course), acting(session)
+        for name, step in _STEPS.items():
+            if form[name]:
+                creation.move(session, row, actor, form[name], step)
+        if not any(form.values.values()):
+            creation.order_by_deadline(session, row, actor)
     return back("staff.show_assignments", slug, "assignments-ordered")
 
 
@@ -265,10 +261,7 @@ def update_assignment(slug: str, assignment: str) -> Response:
     shown = request.form.get("now", "")
     with site().sessions.begin() as session:
         found = assignment_of(session, course, assignment)
-        try:
-            changed = update_exercise(session, found, acting(session), shown=shown) is not None
-        except CourseError as error:
-            raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+        changed = update_exercise(session, found, acting(session), shown=shown) is not None
     notice = "assignment-updated" if changed else ""
     return back("staff.show_assignment", slug, notice, assignment=assignment)
 

@@ -27,7 +27,6 @@ from server.courses.models import Assignment
 from server.courses.service import CourseError
 from server.courses.staff_pages import Desk, acting, asked, back, desk_of, staff
 from server.http.forms import Form, filled, sent
-from server.http.problems import Refused
 from server.http.site import site
 from server.submissions.models import LookedAtPair
 
@@ -113,12 +112,9 @@ def mark_pair(slug: str, assignment: str) -> Response | tuple[str, int]:
 def take_pair_back(slug: str, assignment: str) -> Response:
     """Show two submissions that were marked as fine in the list again."""
     course = staff_of(slug)
-    try:
-        with site().sessions.begin() as session:
-            one = assignment_of(session, course, assignment)
-            take_back(session, one, _asked_works(session, one), acting(session))
-    except CourseError as error:
-        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+    with site().sessions.begin() as session:
+        one = assignment_of(session, course, assignment)
+        take_back(session, one, _asked_works(session, one), acting(session))
     return back("staff.show_similar", slug, "pair-taken-back", assignment=assignment)
 
 

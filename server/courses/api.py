@@ -28,7 +28,16 @@ from server.courses.answers import (
     student_answer,
 )
 from server.courses.models import Course, Membership, Role
-from server.courses.staff_api import NAME, PERSON, REFUSES, assignment_here, course_for_staff, member_here, staff_api
+from server.courses.staff_api import (
+    NAME,
+    PERSON,
+    REFUSES,
+    assignment_here,
+    course_for_staff,
+    member_here,
+    read_as_staff,
+    staff_api,
+)
 from server.fields import Range, Text
 from server.grades.gradebook import GradesCriteria, gradebook
 from server.http.operation import operation
@@ -246,9 +255,7 @@ def show_submissions(course: str) -> Response:
 @operation(StudentAnswer, path={"course": NAME, "person": PERSON}, scope=Scope.STAFF, refuses=REFUSES)
 def show_student(course: str, person: int) -> Response:
     """Get a student's points and deadlines in your course, as course staff."""
-    asking = person_asking()
-    with site().readers.begin() as session:
-        here = course_for_staff(session, asking, course)
+    with read_as_staff(course) as (session, here):
         answer = student_answer(read_student(session, here.id, member_here(session, here.id, person)))
     return jsonify(answer)
 

@@ -27,7 +27,6 @@ from server.courses.service import CourseError, assignments_for
 from server.courses.settings import COURSE_SETTINGS, zones
 from server.courses.staff_pages import Desk, acting, back, desk_of, staff, the_course
 from server.http.forms import Form, filled, sent
-from server.http.problems import Refused
 from server.http.site import site
 from server.regrades.requests import count_requests
 from server.submissions.changes import revoke
@@ -289,10 +288,7 @@ def remove_assignment(slug: str, assignment: str) -> Response:
     """Delete the assignment."""
     course = instructor_of(slug)
     with site().sessions.begin() as session:
-        try:
-            delete_assignment(session, assignment_of(session, course, assignment), acting(session))
-        except CourseError as error:
-            raise _impossible(error) from error
+        delete_assignment(session, assignment_of(session, course, assignment), acting(session))
     return back("staff.show_assignments", slug, "assignment-deleted")
 
 
@@ -315,16 +311,9 @@ def remove_course(slug: str) -> Response:
     """Delete the course."""
     course = instructor_of(slug)
     with site().sessions.begin() as session:
-        try:
-            tickets = delete_course(session, the_course(session, course), acting(session))
-        except CourseError as error:
-            raise _impossible(error) from error
+        tickets = delete_course(session, the_course(session, course), acting(session))
     revoke(site().settings.redis_url, tickets)
     return Response(status=303, headers={"Location": url_for("pages.start", notice="course-deleted")})
-
-
-def _impossible(error: CourseError) -> Refused:
-    return Refused(409, "not_possible", "This isn’t possible", str(error))
 
 
 def _deletion_page(

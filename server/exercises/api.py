@@ -11,7 +11,6 @@ from flask import Response, jsonify, request
 from sqlalchemy.orm import Session
 
 from kernels.exercise import ExerciseError
-from server.accounts.identity import person_asking
 from server.accounts.models import Scope
 from server.courses.models import Exercise
 from server.courses.service import CourseError, hold_course
@@ -20,8 +19,8 @@ from server.courses.staff_api import (
     REFUSES,
     REFUSES_CHANGE,
     DoneAnswer,
-    course_for_staff,
     desk_of,
+    read_as_staff,
     read_change,
     refused_field,
     staff_api,
@@ -147,9 +146,7 @@ def _take_large_files(endpoint: str | None, _values: dict[str, Any] | None) -> N
 @operation(CourseExercisesAnswer, path={"course": NAME}, scope=Scope.STAFF, refuses=REFUSES)
 def show_exercises(course: str) -> Response:
     """List a course's own exercises, as course staff."""
-    person = person_asking()
-    with site().readers.begin() as session:
-        here = course_for_staff(session, person, course)
+    with read_as_staff(course) as (session, here):
         answer = CourseExercisesAnswer(tuple(map(_answer, own_exercises(session, here.id))))
     return jsonify(answer)
 
@@ -158,9 +155,8 @@ def show_exercises(course: str) -> Response:
 @operation(ExerciseStateAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES)
 def show_exercise(course: str, name: str) -> Response:
     """Get an exercise with its draft and what the draft's check found, as course staff."""
-    person = person_asking()
-    with site().readers.begin() as session:
-        own = _own(session, course_for_staff(session, person, course).id, name)
+    with read_as_staff(course) as (session, here):
+        own = _own(session, here.id, name)
         draft = None if own.draft is None else _draft_answer(own.draft, proof_of(session, own.draft))
     return jsonify(ExerciseStateAnswer(_answer(own), draft))
 
@@ -242,9 +238,9 @@ def discard_exercise(course: str, name: str) -> Response:
 )
 def export_exercise(course: str, name: str) -> Response:
     """Download an exercise's files as a zip file, as course staff."""
-    person, asked = person_asking(), read_query(ExportQuery)
-    with site().readers.begin() as session:
-        own = _own(session, course_for_staff(session, person, course).id, name)
+    with read_as_staff(course) as (session, here):
+        asked = read_query(ExportQuery)
+        own = _own(session, here.id, name)
         row = version_of(own, asked.version)
         if row is None:
             raise Refused(404, "no_such_version", "There is no such version", "The exercise lists its versions.")

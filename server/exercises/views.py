@@ -36,7 +36,6 @@ from server.exercises.upload import Upload, is_known, read_parts, read_zip, writ
 from server.http.arrival import LARGEST_FORM
 from server.http.figures import figure_answer
 from server.http.forms import Form, filled, number_of, sent
-from server.http.problems import Refused
 from server.http.site import site
 from server.submissions.changes import revoke
 
@@ -110,13 +109,10 @@ def exercise_state(slug: str, name: str) -> Response:
 def check_exercise(slug: str, name: str) -> Response:
     """Let workers grade the draft's kernels."""
     course = instructor_of(slug)
-    try:
-        with site().sessions.begin() as session:
-            row = the_course(session, course)
-            hold_course(session, row.id)
-            tickets = start_proof(session, row, _draft(session, course, name), acting(session))
-    except CourseError as error:
-        raise _refused(error) from error
+    with site().sessions.begin() as session:
+        row = the_course(session, course)
+        hold_course(session, row.id)
+        tickets = start_proof(session, row, _draft(session, course, name), acting(session))
     revoke(site().settings.redis_url, tickets)
     return back("staff.show_exercise", slug, "exercise-checking", name=name)
 
@@ -130,9 +126,9 @@ def publish_exercise(slug: str, name: str) -> Response:
         hold_course(session, row.id)
         draft = _draft(session, course, name)
         if draft.version != request.form.get("version", ""):
-            raise _refused("Someone else changed the draft meanwhile. Reload the page, and check it again.")
+            raise CourseError("Someone else changed the draft meanwhile. Reload the page, and check it again.")
         if not proof_of(session, draft).complete:
-            raise _refused("The draft isn’t proven. Check it, and correct what fails.")
+            raise CourseError("The draft isn’t proven. Check it, and correct what fails.")
         publish_draft(session, row, draft, acting(session))
     return back("staff.show_exercise", slug, "exercise-published", name=name)
 
@@ -141,12 +137,9 @@ def publish_exercise(slug: str, name: str) -> Response:
 def discard_exercise(slug: str, name: str) -> Response:
     """Delete the draft."""
     course = instructor_of(slug)
-    try:
-        with site().sessions.begin() as session:
-            tickets = discard(session, the_course(session, course), name, acting(session))
-            left = find_own(session, course.course_id, name) is not None
-    except CourseError as error:
-        raise _refused(error) from error
+    with site().sessions.begin() as session:
+        tickets = discard(session, the_course(session, course), name, acting(session))
+        left = find_own(session, course.course_id, name) is not None
     revoke(site().settings.redis_url, tickets)
     if left:
         return back("staff.show_exercise", slug, "exercise-discarded", name=name)
@@ -162,10 +155,7 @@ def export_exercise(slug: str, name: str) -> Response:
         row = version_of(_own(session, course, name), number)
         if row is None:
             raise nothing_here()
-        try:
-            files = export(session, row)
-        except CourseError as error:
-            raise _refused(error) from error
+        files = export(session, row)
     response = Response(write_zip(name, files), mimetype="application/zip")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}.zip"'
     return response
@@ -235,10 +225,6 @@ def _draft(session: Session, course: Membership, name: str) -> Exercise:
     if found.draft is None:
         raise nothing_here()
     return found.draft
-
-
-def _refused(why: CourseError | str) -> Refused:
-    return Refused(409, "not_possible", "This isn’t possible", str(why))
 
 
 _FIGURE, _HANDOUT, _REMOVE = ".svg", "handout.md", "remove"

@@ -23,9 +23,9 @@ from kernels.source.paste.decoding import LARGEST_SOURCE
 from server.accounts import limits
 from server.accounts.access import not_allowed, nothing_here, viewer
 from server.accounts.models import Person
-from server.courses.access import Membership, member_of, membership, staff_of
+from server.courses.access import Membership, member_of, membership_in, staff_of
 from server.courses.models import Assignment, ExerciseFile
-from server.courses.service import assignments, find_assignment, is_staff, role_in
+from server.courses.service import assignments, find_assignment, is_staff
 from server.experiments.access import STARTS, quota_text
 from server.experiments.answers import search_text, shown_names, shown_results
 from server.experiments.models import Experiment, ExperimentState
@@ -54,7 +54,7 @@ from server.http.problems import Refused
 from server.http.site import site
 from server.submissions.changes import NotPossible, revoke
 from server.submissions.models import Submission
-from server.submissions.queries import visible_submission
+from server.submissions.queries import submission_of_page
 from server.text import storable
 
 experiments_pages = Blueprint("experiments_pages", "server.experiments")
@@ -244,9 +244,7 @@ def _page(public_id: str) -> ExperimentPage:
         found = visible.experiment
         assert found.course is not None
         assert found.exercise is not None
-        role = role_in(session, who.id, found.course.id)
-        assert role is not None
-        course = membership(found.course, role)
+        course = membership_in(session, found.course)
         results = shown_results(session, visible, start, MOST_DRAWN + 1)
         shown = results[:MOST_DRAWN]
         choices = [(one.slug, one.title) for one in assignments(session, found.course)] if visible.staff else []
@@ -544,10 +542,5 @@ def _variation_page(session: Session, public_id: str, what: str, form: Form | No
 
 
 def _varied_submission(session: Session, public_id: str) -> tuple[Submission, Membership]:
-    who = viewer()
-    found = visible_submission(session, who.id, public_id)
-    if found is None:
-        raise nothing_here()
-    role = role_in(session, who.id, found.assignment.course_id)
-    assert role is not None
-    return found, membership(found.assignment.course, role)
+    found = submission_of_page(session, public_id)
+    return found, membership_in(session, found.assignment.course)

@@ -9,7 +9,6 @@ from typing import Any
 from flask import Response, jsonify
 from sqlalchemy.orm import Session
 
-from server.accounts.identity import person_asking
 from server.accounts.models import Scope
 from server.acts.act import Target, assignment_target
 from server.acts.by_api import change_by_json, of_assignment, request_of
@@ -18,8 +17,8 @@ from server.courses.staff_api import (
     PERSON,
     REFUSES,
     assignment_here,
-    course_for_staff,
     lowering,
+    read_as_staff,
     staff_api,
     student_here,
 )
@@ -27,7 +26,6 @@ from server.grades.corrections import CORRECTION, decision_of
 from server.grades.grade import Grade
 from server.grades.losses import students_grades
 from server.http.operation import operation
-from server.http.site import site
 
 _PATH: Mapping[str, Any] = {"course": NAME, "assignment": NAME, "person": PERSON}
 _GRADE = "/courses/<course>/assignments/<assignment>/grades/<int(max=9007199254740991):person>"
@@ -63,9 +61,7 @@ class CorrectedGradeAnswer:
 @operation(CorrectedGradeAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES)
 def show_grade(course: str, assignment: str, person: int) -> Response:
     """Get a student's grade for an assignment with its correction, as course staff."""
-    asking = person_asking()
-    with site().readers.begin() as session:
-        here = course_for_staff(session, asking, course)
+    with read_as_staff(course) as (session, here):
         found = assignment_here(session, here.slug, assignment)
         student_here(session, here.id, person)
         return jsonify(_answer(session, assignment_target(found, person)))

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 from server.accounts.access import nothing_here, viewer
 from server.accounts.limits import Limit, TooOften, count
 from server.accounts.models import Person
-from server.courses.access import Membership, membership, staff_of
-from server.courses.service import CourseError, role_in
+from server.courses.access import Membership, membership_in, staff_of
+from server.courses.service import CourseError
 from server.courses.staff_pages import Desk, acting, back, confirmed, desk_of, staff
 from server.grades.grade import Grade
 from server.grades.losses import students_grades
@@ -31,7 +31,7 @@ from server.regrades.requests import (
     why_not,
 )
 from server.submissions.models import Submission
-from server.submissions.queries import visible_submission
+from server.submissions.queries import submission_of_page
 from server.talk.models import RegradeRequest
 
 request_pages = Blueprint("request_pages", "server.talk", url_prefix="/submissions/<public_id>/request")
@@ -62,13 +62,13 @@ def send_request(public_id: str) -> Response | tuple[str, int]:
     """Ask for a regrade, as the owner of the submission."""
     who, form = viewer(), sent("reason")
     with site().readers.begin() as session:
-        if _submission(session, public_id).person_id != who.id:
+        if submission_of_page(session, public_id).person_id != who.id:
             raise nothing_here()
     try:
         count(site().sessions, REQUESTS, f"person {who.id}")
         with site().sessions.begin() as session:
             student = session.get_one(Person, who.id)
-            request_regrade(session, _submission(session, public_id), student, form["reason"])
+            request_regrade(session, submission_of_page(session, public_id), student, form["reason"])
     except TooOften as often:
         raise Refused(
             429, "too_often", "Too many requests for regrades", "Wait a day, then ask again.",
@@ -84,22 +84,13 @@ def send_request(public_id: str) -> Response | tuple[str, int]:
 def _student_page(public_id: str, form: Form) -> str:
     who = viewer()
     with site().readers.begin() as session:
-        found = _submission(session, public_id)
-        role = role_in(session, who.id, found.assignment.course_id)
-        assert role is not None, "visible_submission found it"
-        course = membership(found.assignment.course, role)
+        found = submission_of_page(session, public_id)
+        course = membership_in(session, found.assignment.course)
         page = RequestPage(
             course, found, found.person_id == who.id, requests_for(session, found.id),
             why_not(session, found, who.id), form,
         )  # fmt: skip
         return render_template("regrades/request.html", page=page)
-
-
-def _submission(session: Session, public_id: str) -> Submission:
-    found = visible_submission(session, viewer().id, public_id)
-    if found is None:
-        raise nothing_here()
-    return found
 
 
 _MOST = 50

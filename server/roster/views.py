@@ -25,7 +25,6 @@ from server.courses.staff_pages import Desk, acting, asked, back, desk_of, looke
 from server.enrolment.authority import barriers
 from server.enrolment.course_invitations import invitations_in, withdraw
 from server.http.forms import Form, filled, sent
-from server.http.problems import Refused
 from server.http.site import site, site_address
 from server.roster.csv_file import MOST_BYTES, MOST_LINES, Read, Unreadable, decoded, read_roster
 from server.roster.invitations import HandedOut, hand_out, invite_all
@@ -150,12 +149,9 @@ def make_link(slug: str, person: int) -> str:
     """Create a password link, and show it in this answer only."""
     course = instructor_of(slug)
     with site().sessions.begin() as session:
-        try:
-            row = the_course(session, course)
-            membership_of(session, row, person)
-            link = hand_out(session, row, acting(session), session.get_one(Person, person))
-        except CourseError as error:
-            raise _refused(str(error)) from error
+        row = the_course(session, course)
+        membership_of(session, row, person)
+        link = hand_out(session, row, acting(session), session.get_one(Person, person))
     return _html(_page(course, filled({"role": Role.STUDENT.value}), link))
 
 
@@ -252,10 +248,6 @@ def _role(form: Form) -> Role | None:
     except ValueError:
         form.mistake("role", "This role doesn’t exist. Choose student, assistant or instructor.")
         return None
-
-
-def _refused(why: str) -> Refused:
-    return Refused(409, "not_possible", "This isn’t possible", why)
 
 
 T = TypeVar("T")

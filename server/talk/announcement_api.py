@@ -20,8 +20,8 @@ from server.courses.staff_api import (
     REFUSES,
     REFUSES_CHANGE,
     ApiDesk,
-    course_for_staff,
     desk_of,
+    read_as_staff,
     read_change,
     refuse_wrong,
     staff_api,
@@ -202,9 +202,8 @@ class CourseAnnouncementsAnswer:
 )
 def list_announcements(course: str) -> Response:
     """List a course's announcements, as course staff: withdrawn ones too, the newest first."""
-    person, asked = person_asking(), read_query(CourseAnnouncementsQuery)
-    with site().readers.begin() as session:
-        here = course_for_staff(session, person, course)
+    with read_as_staff(course) as (session, here):
+        asked = read_query(CourseAnnouncementsQuery)
         part = staff_announcements(session, here.id, asked.limit, asked.before or 0)
         lines = tuple(ReadAnnouncementAnswer(_written_answer(one.announcement), one.seen) for one in part.lines)
     following = next_url(asked, before=lines[-1].announcement.id) if part.more else None

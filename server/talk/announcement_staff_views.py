@@ -15,7 +15,6 @@ from server.courses.models import Assignment
 from server.courses.service import CourseError, assignments, find_assignment
 from server.courses.staff_pages import Desk, acting, back, desk_of, staff, the_course
 from server.http.forms import Form, filled, number_of, sent
-from server.http.problems import Refused
 from server.http.site import site
 from server.talk.announcements import (
     StaffPart,
@@ -120,11 +119,8 @@ def withdraw_announcement(slug: str, number: int) -> Response:
 def publish_one_again(slug: str, number: int) -> Response:
     """Show a withdrawn announcement again."""
     course = staff_of(slug)
-    try:
-        with site().sessions.begin() as session:
-            publish_again(session, _announcement(session, course, number), acting(session))
-    except CourseError as error:
-        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+    with site().sessions.begin() as session:
+        publish_again(session, _announcement(session, course, number), acting(session))
     return back("staff.show_announcements", slug, "announcement-published")
 
 

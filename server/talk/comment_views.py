@@ -9,22 +9,21 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from flask import Blueprint, Response, render_template, request, url_for
-from sqlalchemy.orm import Session
 
 from kernels.rendering.page.listing.syntax import Piece, coloured
 from kernels.rendering.text_safety import safe_lines
-from server.accounts.access import not_allowed, nothing_here, viewer
+from server.accounts.access import not_allowed, viewer
 from server.accounts.limits import Limit, TooOften, count
 from server.accounts.models import Person
-from server.courses.access import Membership, membership, staff_of
-from server.courses.service import CourseError, is_staff, role_in
+from server.courses.access import Membership, membership_in, staff_of
+from server.courses.service import CourseError
 from server.courses.staff_pages import Desk, desk_of, staff
 from server.http.forms import Form, filled, number_of, sent
 from server.http.notes import note
 from server.http.problems import Refused
 from server.http.site import site
 from server.submissions.models import Submission
-from server.submissions.queries import visible_submission
+from server.submissions.queries import submission_of_page
 from server.talk.comments import (
     OpenQuestion,
     Thread,
@@ -96,13 +95,13 @@ def add_comment(public_id: str) -> Response | tuple[str, int]:
     """Store a comment or a reply."""
     who, form = viewer(), sent("text", "line", "thread")
     with site().readers.begin() as session:
-        _submission(session, public_id)
+        submission_of_page(session, public_id)
     _count(who.id)
     line = _number(form, "line")
     if form.right:
         try:
             with site().sessions.begin() as session:
-                found = _submission(session, public_id)
+                found = submission_of_page(session, public_id)
                 author = session.get_one(Person, who.id)
                 made = write_comment(
                     session, found, author, form["text"], line=line, thread=number_of(form.values, "thread")
@@ -118,12 +117,9 @@ def add_comment(public_id: str) -> Response | tuple[str, int]:
 def remove_one(public_id: str, number: int) -> Response:
     """Remove a comment."""
     who = viewer()
-    try:
-        with site().sessions.begin() as session:
-            found = _submission(session, public_id)
-            remove_comment(session, found, number, session.get_one(Person, who.id))
-    except CourseError as error:
-        raise _not_possible(error) from error
+    with site().sessions.begin() as session:
+        found = submission_of_page(session, public_id)
+        remove_comment(session, found, number, session.get_one(Person, who.id))
     return _back(public_id, "comment-removed")
 
 
@@ -131,14 +127,11 @@ def remove_one(public_id: str, number: int) -> Response:
 def settle_one(public_id: str, number: int) -> Response:
     """Take a thread off the list of open questions."""
     who = viewer()
-    try:
-        with site().sessions.begin() as session:
-            found = _submission(session, public_id)
-            if not is_staff(role_in(session, who.id, found.assignment.course_id)):
-                raise not_allowed("Only course staff can do this.")
-            settle(session, found, number, session.get_one(Person, who.id))
-    except CourseError as error:
-        raise _not_possible(error) from error
+    with site().sessions.begin() as session:
+        found = submission_of_page(session, public_id)
+        if not membership_in(session, found.assignment.course).is_staff:
+            raise not_allowed("Only course staff can do this.")
+        settle(session, found, number, session.get_one(Person, who.id))
     return _back(public_id, "question-settled", f"thread-{number}")
 
 
@@ -151,16 +144,14 @@ def lines(text: str) -> list[str]:
 def _page(public_id: str, form: Form) -> tuple[CommentsPage, str]:
     who = viewer()
     with site().readers.begin() as session:
-        found = _submission(session, public_id)
-        role = role_in(session, who.id, found.assignment.course_id)
-        assert role is not None, "visible_submission found it"
+        found = submission_of_page(session, public_id)
         threads = threads_of(session, found.id)
         by_line: dict[int, list[Thread]] = defaultdict(list)
         for thread in threads:
             by_line[thread.line or 0].append(thread)
         shown, after = _listing(found.source.content.decode("utf-8", "replace"), by_line)
         page = CommentsPage(
-            membership(found.assignment.course, role), found, who.id, found.person_id == who.id,
+            membership_in(session, found.assignment.course), found, who.id, found.person_id == who.id,
             by_line.get(0, ()), shown, after, form,
         )  # fmt: skip
         return page, render_template("talk/comments.html", page=page)
@@ -184,13 +175,6 @@ def _threads(page: CommentsPage) -> list[Thread]:
     return [*page.whole, *(thread for line in page.lines for thread in line.threads)]
 
 
-def _submission(session: Session, public_id: str) -> Submission:
-    found = visible_submission(session, viewer().id, public_id)
-    if found is None:
-        raise nothing_here()
-    return found
-
-
 def _number(form: Form, name: str) -> int | None:
     text = form[name]
     if not text:
@@ -209,10 +193,6 @@ def _count(person: int) -> None:
             429, "too_often", "Too many comments", "Wait an hour, then write the next comment.",
             {"Retry-After": str(often.seconds)},
         ) from often  # fmt: skip
-
-
-def _not_possible(error: CourseError) -> Refused:
-    return Refused(409, "not_possible", "This isn’t possible", str(error))
 
 
 def _back(public_id: str, notice: str, anchor: str = "") -> Response:
