@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
 from flask import Response, jsonify, request
@@ -12,32 +13,24 @@ from sqlalchemy.orm import Session
 
 from kernels.exercise import ExerciseError
 from server.accounts.models import Scope
+from server.acts.act import Target
+from server.acts.by_api import change_by_json, finished, request_of
 from server.courses.models import Exercise
-from server.courses.service import CourseError, hold_course
 from server.courses.staff_api import (
     NAME,
     REFUSES,
     REFUSES_CHANGE,
+    ApiDesk,
     DoneAnswer,
     desk_of,
     read_as_staff,
-    read_change,
     refused_field,
     staff_api,
 )
-from server.exercises.proof import CheckedKernel, Proof, proof_of, start_proof
-from server.exercises.service import (
-    OwnExercise,
-    discard,
-    export,
-    find_own,
-    own_exercises,
-    publish_draft,
-    save,
-    version_of,
-)
+from server.exercises.proof import CHECK, DISCARD, PUBLISH, CheckedKernel, Proof, proof_of
+from server.exercises.service import OwnExercise, export, find_own, own_exercises, save, version_of
 from server.exercises.upload import read_zip, write_zip
-from server.fields import Range, Text
+from server.fields import Range
 from server.http.arrival import LARGEST_FORM
 from server.http.operation import operation
 from server.http.problems import Refused
@@ -46,6 +39,7 @@ from server.http.site import site
 from server.submissions.changes import revoke
 
 _ZIP = "application/zip"
+_PublishRequest = request_of(PUBLISH, "PublishRequest")
 _PATH: Mapping[str, Any] = {"course": NAME, "name": NAME}
 _ALL = "/courses/<course>/exercises"
 _ONE = f"{_ALL}/<name>"
@@ -56,13 +50,6 @@ class ExportQuery:
     """Which files. version: the number of a published version; the draft without it."""
 
     version: Annotated[int, Range(1, 10**9)] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PublishRequest:
-    """Publish a draft. version: of the draft that you checked, so that no other one is published."""
-
-    version: Annotated[str, Text("[0-9a-f]{1,64}")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,44 +174,33 @@ def upload_exercise(course: str, name: str) -> Response:
 
 @staff_api.post(f"{_ONE}/check")
 @operation(DoneAnswer, path=_PATH, status=202, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
-def check_exercise(course: str, name: str) -> tuple[Response, int]:
+def check_exercise(course: str, name: str) -> Response:
     """Let workers grade the draft's kernels, as an instructor."""
-    desk = desk_of(course, instructor=True)
-    with site().sessions.begin() as session:
-        row = desk.course(session)
-        hold_course(session, row.id)
-        tickets = start_proof(session, row, _draft(session, desk.course_id, name), desk.actor(session))
-    revoke(site().settings.redis_url, tickets)
-    return jsonify(DoneAnswer(changed=True)), 202
+    return change_by_json(CHECK, None, course, partial(_on_exercise, name), finished, 202)
 
 
 @staff_api.post(f"{_ONE}/publish")
-@operation(PublishedAnswer, path=_PATH, takes=PublishRequest, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
+@operation(PublishedAnswer, path=_PATH, takes=_PublishRequest, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
 def publish_exercise(course: str, name: str) -> Response:
     """Make a draft the next version, if its check is complete, as an instructor."""
-    desk = desk_of(course, instructor=True)
-    asked = read_change(PublishRequest)
-    with site().sessions.begin() as session:
-        row = desk.course(session)
-        hold_course(session, row.id)
-        draft = _draft(session, row.id, name)
-        if draft.version != asked.version:
-            raise CourseError("The draft has another version. Read it, and check it again.")
-        if not proof_of(session, draft).complete:
-            raise CourseError("The draft isn’t proven. Check it, and correct what fails.")
-        number = publish_draft(session, row, draft, desk.actor(session))
-    return jsonify(PublishedAnswer(number))
+    return change_by_json(
+        PUBLISH,
+        _PublishRequest,
+        course,
+        partial(_on_exercise, name),
+        lambda _session, _on, number: PublishedAnswer(number),
+    )
 
 
 @staff_api.post(f"{_ONE}/discard")
 @operation(DoneAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
 def discard_exercise(course: str, name: str) -> Response:
     """Delete an exercise's draft, as an instructor. Published versions stay."""
-    desk = desk_of(course, instructor=True)
-    with site().sessions.begin() as session:
-        tickets = discard(session, desk.course(session), name, desk.actor(session))
-    revoke(site().settings.redis_url, tickets)
-    return jsonify(DoneAnswer(changed=True))
+    return change_by_json(DISCARD, None, course, partial(_on_exercise, name), finished)
+
+
+def _on_exercise(name: str, session: Session, desk: ApiDesk) -> Target:
+    return Target(desk.course(session), item=_own(session, desk.course_id, name).name)
 
 
 @staff_api.get(f"{_ONE}/files.zip")
@@ -257,13 +233,6 @@ def _own(session: Session, course_id: int, name: str) -> OwnExercise:
     found = find_own(session, course_id, name)
     if found is None:
         raise Refused(404, "no_such_exercise", "There is no such exercise", "The course's list has the names.")
-    return found
-
-
-def _draft(session: Session, course_id: int, name: str) -> Exercise:
-    found = _own(session, course_id, name).draft
-    if found is None:
-        raise CourseError(f"The exercise {name} has no draft.")
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from flask import Response, jsonify, render_template, request
 from markupsafe import Markup
@@ -14,23 +15,15 @@ from kernels.exercise import Case, ExerciseError
 from kernels.exercise.input_words import INPUT_WORDS
 from kernels.exercise.schema import DEFINITION
 from server.accounts.access import nothing_here
+from server.acts.act import Target
+from server.acts.by_form import change_by_form
 from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.handouts import render
 from server.courses.models import Exercise
-from server.courses.service import CourseError, hold_course
+from server.courses.service import CourseError
 from server.courses.staff_pages import Desk, acting, back, desk_of, staff, the_course
-from server.exercises.proof import Proof, proof_of, start_proof
-from server.exercises.service import (
-    OwnExercise,
-    Saved,
-    discard,
-    export,
-    find_own,
-    own_exercises,
-    publish_draft,
-    save,
-    version_of,
-)
+from server.exercises.proof import CHECK, DISCARD, PUBLISH, Proof, proof_of
+from server.exercises.service import OwnExercise, Saved, export, find_own, own_exercises, save, version_of
 from server.exercises.stored import content_of, figure_of
 from server.exercises.upload import Upload, is_known, read_parts, read_zip, write_zip
 from server.http.arrival import LARGEST_FORM
@@ -106,44 +99,35 @@ def exercise_state(slug: str, name: str) -> Response:
 
 
 @staff.post("/exercises/<name>/check")
-def check_exercise(slug: str, name: str) -> Response:
+def check_exercise(slug: str, name: str) -> Response | tuple[str, int]:
     """Let workers grade the draft's kernels."""
-    course = instructor_of(slug)
-    with site().sessions.begin() as session:
-        row = the_course(session, course)
-        hold_course(session, row.id)
-        tickets = start_proof(session, row, _draft(session, course, name), acting(session))
-    revoke(site().settings.redis_url, tickets)
-    return back("staff.show_exercise", slug, "exercise-checking", name=name)
+    done = partial(back, "staff.show_exercise", slug, "exercise-checking", name=name)
+    return change_by_form(CHECK, slug, partial(_on_exercise, name), done)
 
 
 @staff.post("/exercises/<name>/publish")
-def publish_exercise(slug: str, name: str) -> Response:
+def publish_exercise(slug: str, name: str) -> Response | tuple[str, int]:
     """Publish the draft that the page showed, if its proof is complete."""
-    course = instructor_of(slug)
-    with site().sessions.begin() as session:
-        row = the_course(session, course)
-        hold_course(session, row.id)
-        draft = _draft(session, course, name)
-        if draft.version != request.form.get("version", ""):
-            raise CourseError("Someone else changed the draft meanwhile. Reload the page, and check it again.")
-        if not proof_of(session, draft).complete:
-            raise CourseError("The draft isn’t proven. Check it, and correct what fails.")
-        publish_draft(session, row, draft, acting(session))
-    return back("staff.show_exercise", slug, "exercise-published", name=name)
+    done = partial(back, "staff.show_exercise", slug, "exercise-published", name=name)
+    return change_by_form(PUBLISH, slug, partial(_on_exercise, name), done)
 
 
 @staff.post("/exercises/<name>/discard")
-def discard_exercise(slug: str, name: str) -> Response:
+def discard_exercise(slug: str, name: str) -> Response | tuple[str, int]:
     """Delete the draft."""
-    course = instructor_of(slug)
-    with site().sessions.begin() as session:
-        tickets = discard(session, the_course(session, course), name, acting(session))
-        left = find_own(session, course.course_id, name) is not None
-    revoke(site().settings.redis_url, tickets)
-    if left:
-        return back("staff.show_exercise", slug, "exercise-discarded", name=name)
-    return back("staff.show_exercises", slug, "exercise-discarded")
+
+    def done() -> Response:
+        with site().readers.begin() as session:
+            left = find_own(session, staff_of(slug).course_id, name) is not None
+        if left:
+            return back("staff.show_exercise", slug, "exercise-discarded", name=name)
+        return back("staff.show_exercises", slug, "exercise-discarded")
+
+    return change_by_form(DISCARD, slug, partial(_on_exercise, name), done)
+
+
+def _on_exercise(name: str, session: Session, course: Membership, _: Form) -> Target:
+    return Target(the_course(session, course), item=_own(session, course, name).name)
 
 
 @staff.get("/exercises/<name>/files.zip")
@@ -218,13 +202,6 @@ def _own(session: Session, course: Membership, name: str) -> OwnExercise:
     if found is None:
         raise nothing_here()
     return found
-
-
-def _draft(session: Session, course: Membership, name: str) -> Exercise:
-    found = _own(session, course, name)
-    if found.draft is None:
-        raise nothing_here()
-    return found.draft
 
 
 _FIGURE, _HANDOUT, _REMOVE = ".svg", "handout.md", "remove"
