@@ -11,6 +11,7 @@ from flask import Response, jsonify
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person, Scope
+from server.acts.by_api import change_by_json, finished, of_assignment
 from server.courses.models import Assignment, Role
 from server.courses.staff_api import (
     CONFIRM,
@@ -49,7 +50,7 @@ from server.regrades.service import (
     runs,
 )
 from server.regrades.staged_preview import NewGrade, NewRank, Preview, preview
-from server.regrades.staging import StagedRegradeAnswer, apply, drop, find_staged, progress, staged_in
+from server.regrades.staging import DROP, StagedRegradeAnswer, apply, find_staged, progress, staged_in
 from server.submissions.changes import revoke
 from server.submissions.course_submissions import newest
 from server.submissions.criteria import SubmissionCriteria
@@ -275,11 +276,7 @@ def apply_staged(course: str, assignment: str) -> Response:
 @operation(DoneAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
 def drop_staged(course: str, assignment: str) -> Response:
     """Delete an assignment's staged regrade, as course staff. Nothing else changes."""
-    desk = desk_of(course)
-    with site().sessions.begin() as session:
-        tickets = drop(session, desk.assignment(session, assignment), desk.actor(session))
-    revoke(site().settings.redis_url, tickets)
-    return jsonify(DoneAnswer(changed=True))
+    return change_by_json(DROP, None, course, of_assignment(assignment), finished)
 
 
 def _unconfirmed(changes: Preview, confirm: str) -> bool:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from flask import Response, jsonify, render_template, request
 
 from server.accounts.access import not_allowed, nothing_here
-from server.assignments.staff_views import assignment_of
+from server.acts.by_form import change_by_form
+from server.assignments.staff_views import assignment_of, on_assignment
 from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.staff_pages import Desk, acting, back, desk_of, staff
 from server.http.forms import number_of
 from server.http.site import site
 from server.regrades.new_version import use_version
 from server.regrades.staged_preview import Preview, preview
-from server.regrades.staging import StagedRegradeAnswer, apply, drop, find_staged, progress
-from server.submissions.changes import revoke
+from server.regrades.staging import DROP, StagedRegradeAnswer, apply, find_staged, progress
 
 SHOWN = 200
 
@@ -80,13 +81,10 @@ def apply_staged(slug: str, assignment: str) -> Response | tuple[str, int]:
 
 
 @staff.post("/regrades/staged/<assignment>/drop")
-def drop_staged(slug: str, assignment: str) -> Response:
+def drop_staged(slug: str, assignment: str) -> Response | tuple[str, int]:
     """Drop a staged regrade."""
-    course = staff_of(slug)
-    with site().sessions.begin() as session:
-        tickets = drop(session, assignment_of(session, course, assignment), acting(session))
-    revoke(site().settings.redis_url, tickets)
-    return back("staff.show_regrades", slug, "regrade-dropped")
+    done = partial(back, "staff.show_regrades", slug, "regrade-dropped")
+    return change_by_form(DROP, slug, partial(on_assignment, assignment), done)
 
 
 def _page(course: Membership, assignment: str, *, changed: bool = False) -> StagedPage:

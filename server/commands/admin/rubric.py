@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from typing import Any
 
 import click
 from sqlalchemy import select
@@ -73,11 +74,7 @@ def add(session: Session, name: str, title: str, points: float, text: str | None
     Example:
       tilelab admin rubric add cs483/tiled "Readable code" 4
     """  # noqa: D301 - click reads the escape
-    found = assignment_named(session, name)
-    with losses_confirmed(session, found, ""):
-        new = Criterion("", title, points, text or "")
-        change_rubric(session, found, None, [*criteria_of(found.rubric), new])
-    return _shown(session, found)
+    return _change(session, name, "", lambda criteria: criteria.append(Criterion("", title, points, text or "")))
 
 
 @rubric.command()
@@ -99,18 +96,13 @@ def change(
     Example:
       tilelab admin rubric change cs483/tiled 1 --points 5
     """  # noqa: D301 - click reads the escape
-    found = assignment_named(session, name)
-    with losses_confirmed(session, found, confirmed):
-        criteria = list(criteria_of(found.rubric))
-        was = _numbered(criteria, number)
-        criteria[number - 1] = replace(
-            was,
-            title=was.title if title is None else title,
-            most=was.most if points is None else points,
-            text=was.text if text is None else text,
-        )
-        change_rubric(session, found, None, criteria)
-    return _shown(session, found)
+    given: dict[str, Any] = {"title": title, "most": points, "text": text}
+    changed = {part: value for part, value in given.items() if value is not None}
+
+    def edit(criteria: list[Criterion]) -> None:
+        criteria[number - 1] = replace(_numbered(criteria, number), **changed)
+
+    return _change(session, name, confirmed, edit)
 
 
 @rubric.command()
@@ -126,13 +118,7 @@ def remove(session: Session, name: str, number: int, confirmed: str) -> Answer:
     Example:
       tilelab admin rubric remove cs483/tiled 1
     """  # noqa: D301 - click reads the escape
-    found = assignment_named(session, name)
-    with losses_confirmed(session, found, confirmed):
-        criteria = list(criteria_of(found.rubric))
-        _numbered(criteria, number)
-        del criteria[number - 1]
-        change_rubric(session, found, None, criteria)
-    return _shown(session, found)
+    return _change(session, name, confirmed, lambda criteria: criteria.remove(_numbered(criteria, number)))
 
 
 @rubric.command()
@@ -168,6 +154,15 @@ def give(session: Session, submission: str, number: int, points: float, comment:
         f"{safe(found.person.email)}: {rounded_points(grade.points or 0)} of "
         f"{rounded_points(assignment.most_points)} points ({'; '.join(grade.why)}).",
     )
+
+
+def _change(session: Session, name: str, confirmed: str, edit: Callable[[list[Criterion]], None]) -> Answer:
+    found = assignment_named(session, name)
+    with losses_confirmed(session, found, confirmed):
+        criteria = list(criteria_of(found.rubric))
+        edit(criteria)
+        change_rubric(session, found, None, criteria)
+    return _shown(session, found)
 
 
 def _numbered(criteria: Sequence[Criterion], number: int) -> Criterion:
