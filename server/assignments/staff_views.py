@@ -25,7 +25,7 @@ from server.courses.local_time import zone_named
 from server.courses.models import Assignment, Extension, Role
 from server.courses.models import Exercise as ExerciseRow
 from server.courses.service import CourseError, Terms, find_assignment
-from server.courses.staff_pages import Desk, acting, back, desk_of, staff, the_course
+from server.courses.staff_pages import Desk, acting, back, desk_of, mistakes_noted, staff, the_course
 from server.exercises.service import newer_version, newest_content, offered
 from server.exercises.stored import read_content
 from server.fleet.service import device_classes
@@ -134,13 +134,11 @@ def set_assignment(slug: str) -> str | Response | tuple[str, int]:
     note_mistakes(form, SETTINGS, wrong_settings(setting))
     if form.right and chosen is not None:
         mine = form["exercise"].startswith(OWN)
-        try:
-            with site().sessions.begin() as session:
-                content = newest_content(session, course.course_id, chosen.name) if mine else read_content(chosen)
-                made = set_exercise(session, the_course(session, course), acting(session), content, terms, setting)
-                return back("staff.show_assignment", slug, "assignment-set", assignment=made.slug)
-        except CourseError as error:  # wrong tiers, or another person used the name meanwhile
-            form.mistake(next(iter(error.fields), "slug"), str(error))
+        # Refused for wrong tiers, or if another person used the name meanwhile.
+        with mistakes_noted(form, "slug"), site().sessions.begin() as session:
+            content = newest_content(session, course.course_id, chosen.name) if mine else read_content(chosen)
+            made = set_exercise(session, the_course(session, course), acting(session), content, terms, setting)
+            return back("staff.show_assignment", slug, "assignment-set", assignment=made.slug)
     return _new(course, form), 422
 
 

@@ -11,8 +11,7 @@ from sqlalchemy.orm import Session
 from server.accounts.access import nothing_here, viewer
 from server.courses.access import Membership, staff_of
 from server.courses.models import StaffNote
-from server.courses.service import CourseError
-from server.courses.staff_pages import Desk, acting, asked, back, desk_of, staff
+from server.courses.staff_pages import Desk, acting, asked, back, desk_of, mistakes_noted, staff
 from server.http.forms import Form, filled, sent
 from server.http.site import site
 from server.roster.service import Member, find_member
@@ -44,14 +43,12 @@ def add_note(slug: str, person: int) -> Response | tuple[str, int]:
     """Add a note about a student."""
     course = staff_of(slug)
     form = sent("note")
-    try:
-        with site().sessions.begin() as session:
-            _member(session, course, person)
-            add_staff_note(session, course.course_id, person, acting(session), form["note"])
-    except CourseError as error:
-        form.mistake("note", str(error))
-        return _page(course, person, form), 422
-    return back("staff.show_student", slug, "note-added", person=person)
+    with mistakes_noted(form, "note"), site().sessions.begin() as session:
+        _member(session, course, person)
+        add_staff_note(session, course.course_id, person, acting(session), form["note"])
+    if form.right:
+        return back("staff.show_student", slug, "note-added", person=person)
+    return _page(course, person, form), 422
 
 
 @staff.post("/students/<int(max=9007199254740991):person>/notes/<int(max=9007199254740991):number>/remove")

@@ -12,15 +12,12 @@ from flask import Blueprint, Response, render_template, request, url_for
 
 from kernels.rendering.page.listing.syntax import Piece, coloured
 from kernels.rendering.text_safety import safe_lines
-from server.accounts.access import not_allowed, viewer
-from server.accounts.limits import Limit, TooOften, count
-from server.accounts.models import Person
+from server.accounts.access import limited, not_allowed, viewer
+from server.accounts.limits import Limit
 from server.courses.access import Membership, membership_in, staff_of
-from server.courses.service import CourseError
-from server.courses.staff_pages import Desk, desk_of, staff
+from server.courses.staff_pages import Desk, acting, desk_of, mistakes_noted, staff
 from server.http.forms import Form, filled, number_of, sent
 from server.http.notes import note
-from server.http.problems import Refused
 from server.http.site import site
 from server.submissions.models import Submission
 from server.submissions.queries import submission_of_page
@@ -93,45 +90,35 @@ def show_comments(public_id: str) -> str:
 @comment_pages.post("")
 def add_comment(public_id: str) -> Response | tuple[str, int]:
     """Store a comment or a reply."""
-    who, form = viewer(), sent("text", "line", "thread")
+    form = sent("text", "line", "thread")
     with site().readers.begin() as session:
         submission_of_page(session, public_id)
-    _count(who.id)
+    limited(COMMENTS, "Too many comments", "Wait an hour, then write the next comment.")
     line = _number(form, "line")
     if form.right:
-        try:
-            with site().sessions.begin() as session:
-                found = submission_of_page(session, public_id)
-                author = session.get_one(Person, who.id)
-                made = write_comment(
-                    session, found, author, form["text"], line=line, thread=number_of(form.values, "thread")
-                )
-                anchor = f"thread-{made.thread_id or made.id}"
-            return _back(public_id, "comment-added", anchor)
-        except CourseError as error:
-            form.mistake(next(iter(error.fields), "text"), str(error))
+        with mistakes_noted(form, "text"), site().sessions.begin() as session:
+            found, thread = submission_of_page(session, public_id), number_of(form.values, "thread")
+            made = write_comment(session, found, acting(session), form["text"], line=line, thread=thread)
+            return _back(public_id, "comment-added", f"thread-{made.thread_id or made.id}")
     return _page(public_id, form)[1], 422
 
 
 @comment_pages.post("/<int(max=9007199254740991):number>/remove")
 def remove_one(public_id: str, number: int) -> Response:
     """Remove a comment."""
-    who = viewer()
     with site().sessions.begin() as session:
-        found = submission_of_page(session, public_id)
-        remove_comment(session, found, number, session.get_one(Person, who.id))
+        remove_comment(session, submission_of_page(session, public_id), number, acting(session))
     return _back(public_id, "comment-removed")
 
 
 @comment_pages.post("/<int(max=9007199254740991):number>/settle")
 def settle_one(public_id: str, number: int) -> Response:
     """Take a thread off the list of open questions."""
-    who = viewer()
     with site().sessions.begin() as session:
         found = submission_of_page(session, public_id)
         if not membership_in(session, found.assignment.course).is_staff:
             raise not_allowed("Only course staff can do this.")
-        settle(session, found, number, session.get_one(Person, who.id))
+        settle(session, found, number, acting(session))
     return _back(public_id, "question-settled", f"thread-{number}")
 
 
@@ -183,16 +170,6 @@ def _number(form: Form, name: str) -> int | None:
         form.mistake(name, "The line must be a whole number.")
         return None
     return int(text)
-
-
-def _count(person: int) -> None:
-    try:
-        count(site().sessions, COMMENTS, f"person {person}")
-    except TooOften as often:
-        raise Refused(
-            429, "too_often", "Too many comments", "Wait an hour, then write the next comment.",
-            {"Retry-After": str(often.seconds)},
-        ) from often  # fmt: skip
 
 
 def _back(public_id: str, notice: str, anchor: str = "") -> Response:
