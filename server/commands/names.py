@@ -1,13 +1,15 @@
-"""Courses, assignments and people by the names that commands take."""
+"""Courses, assignments, submissions and people by the names that commands take."""
 
 from __future__ import annotations
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
 from server.accounts.service import find_person
 from server.courses.models import Assignment, Course
 from server.courses.service import find_assignment, find_course
+from server.submissions.models import Submission
 from worker.commands.root import WrongUse
 
 
@@ -24,6 +26,14 @@ def assignment_named(session: Session, name: str) -> Assignment:
     found = find_assignment(session, name)
     if found is None:
         raise WrongUse(f"no assignment {name}. Write COURSE/ASSIGNMENT, such as demo/tiled.")
+    return found
+
+
+def submission_named(session: Session, public_id: str) -> Submission:
+    """The submission with this ID. Raises WrongUse."""
+    found = session.scalar(select(Submission).where(Submission.public_id == public_id))
+    if found is None:
+        raise WrongUse(f"no submission {public_id}. `tilelab admin submissions COURSE` lists them.")
     return found
 
 

@@ -29,7 +29,6 @@ from server.http.operation import operation
 from server.http.problems import Problem, Refused, problem_response
 from server.http.site import site
 from server.roster.service import Member, find_member
-from server.submissions.changes import NotPossible
 
 T = TypeVar("T")
 
@@ -242,8 +241,7 @@ def _too_large(_error: HTTPException) -> Response:
 
 
 @staff_api.app_errorhandler(CourseError)
-@staff_api.app_errorhandler(NotPossible)
-def _refuse_change(error: Exception) -> Response:
+def _refuse_change(error: CourseError) -> Response:
     """The answer of pages and the API to a change that the present state doesn't allow."""
     return _problem(409, "not_possible", "This isn’t possible", str(error))
 

@@ -244,7 +244,7 @@ def edit_exercise(slug: str, name: str) -> str:
     """Show the newest files of an exercise."""
     course = instructor_of(slug)
     with site().readers.begin() as session:
-        row = _newest(session, course, name)
+        row = _own(session, course, name).newest
         files = _files(session, row)
     return _edit_page(course, name, row.version, files, filled({}))
 
@@ -255,7 +255,7 @@ def save_exercise(slug: str, name: str) -> str | Response | tuple[str, int]:
     course = instructor_of(slug)
     form, replaces = filled({}), request.form.get("replaces", "")
     with site().readers.begin() as session:
-        files = _sent(_files(session, _newest(session, course, name)))
+        files = _sent(_files(session, _own(session, course, name).newest))
     try:
         if "preview" in request.form:
             return _edit_page(course, name, replaces, files, form, _preview(course, name, files))
@@ -288,13 +288,6 @@ def exercise_figure(slug: str, name: str, file: str) -> Response:
 
 def _save(session: Session, course: Membership, name: str, files: Mapping[str, bytes], replaces: str) -> Saved:
     return save(session, the_course(session, course), name, files, acting(session), replaces=replaces)
-
-
-def _newest(session: Session, course: Membership, name: str) -> Exercise:
-    own = find_own(session, course.course_id, name)
-    if own is None:
-        raise nothing_here()
-    return own.newest
 
 
 def _files(session: Session, row: Exercise) -> dict[str, bytes]:

@@ -18,6 +18,7 @@ from server.accounts.models import Person
 from server.audit.models import AuditEvent
 from server.audit.service import note
 from server.courses.models import Assignment, Counts
+from server.courses.service import CourseError
 from server.database.engine import Sessions
 from server.fields import INTERNAL, JsonName
 from server.grades.grade import Grade
@@ -41,7 +42,7 @@ class Risk:
     loss: Loss
 
 
-class MayLowerPoints(Exception):
+class MayLowerPoints(CourseError):
     """A regrade at once may lower points, and this wasn't confirmed. Nothing was queued."""
 
     def __init__(self, risks: tuple[Risk, ...]) -> None:

@@ -14,7 +14,7 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment
-from server.courses.service import hold_course
+from server.courses.service import CourseError, hold_course
 from server.grading.attempts import cancelled, locked_job, locked_step
 from server.grading.models import Job, JobKind, JobState, Priority, Step, StepState, judged_alike
 from server.grading.queue_order import QueueOrder, in_state
@@ -31,7 +31,7 @@ _AT_ONCE = 1_000
 _ASK_SECONDS = 1.0
 
 
-class NotPossible(ValueError):
+class NotPossible(CourseError):
     """The job's state doesn't allow this; the text names the state."""
 
 

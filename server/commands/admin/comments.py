@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import cut, safe, safe_lines
 from server.commands.course_times import clock_text, zone_of
 from server.commands.database import in_session
-from server.commands.names import course_named
-from server.submissions.models import Submission
+from server.commands.names import course_named, submission_named
 from server.talk import comments as service
 from server.talk.comments import OpenQuestion, Thread, open_questions, threads_of
 from worker.commands.answer import Answer, answering
@@ -74,7 +72,7 @@ def show(session: Session, submission: str) -> Answer:
     Example:
       tilelab admin comments show 6f1c2a9e
     """  # noqa: D301 - click reads the escape
-    found = threads_of(session, _find(session, submission).id)
+    found = threads_of(session, submission_named(session, submission).id)
     text = "\n".join(line for thread in found for line in _lines(thread)) if found else "No comments yet."
     return Answer([_shown(thread) for thread in found], text)
 
@@ -96,7 +94,7 @@ def write(session: Session, submission: str, text: str, line: int | None, reply:
     """  # noqa: D301 - click reads the escape
     if line is not None and reply is not None:
         raise WrongUse("--line and --reply exclude each other: a reply is about its comment's line.")
-    made = service.write_comment(session, _find(session, submission), None, text, line=line, thread=reply)
+    made = service.write_comment(session, submission_named(session, submission), None, text, line=line, thread=reply)
     return Answer({"number": made.id}, f"Stored comment {made.id}.")
 
 
@@ -112,7 +110,7 @@ def remove(session: Session, submission: str, number: int) -> Answer:
     Example:
       tilelab admin comments remove 6f1c2a9e 17
     """  # noqa: D301 - click reads the escape
-    service.remove_comment(session, _find(session, submission), number, None)
+    service.remove_comment(session, submission_named(session, submission), number, None)
     return Answer({"number": number}, f"Comment {number} is removed.")
 
 
@@ -128,15 +126,8 @@ def settle(session: Session, submission: str, number: int) -> Answer:
     Example:
       tilelab admin comments settle 6f1c2a9e 17
     """  # noqa: D301 - click reads the escape
-    service.settle(session, _find(session, submission), number, None)
+    service.settle(session, submission_named(session, submission), number, None)
     return Answer({"number": number}, f"Question {number} is settled.")
-
-
-def _find(session: Session, public_id: str) -> Submission:
-    found = session.scalar(select(Submission).where(Submission.public_id == public_id))
-    if found is None:
-        raise WrongUse(f"no submission {public_id}. `tilelab admin submissions COURSE` lists them.")
-    return found
 
 
 def _question(one: OpenQuestion) -> dict[str, Any]:

@@ -21,12 +21,11 @@ from server.commands.revocation import revoke
 from server.grading.models import Job, JobState
 from server.operations.jobs import Filter, JobLine, whole_job
 from server.operations.jobs import jobs as find_jobs
-from server.regrades.service import MayLowerPoints, begin, plan
+from server.regrades.service import begin, plan
 from server.submissions.changes import NotPossible, cancel, retry
 from server.submissions.criteria import SubmissionCriteria
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
-from worker.contract.messages import Ticket
 
 _NUMBER = click.IntRange(1, 2**63 - 1)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -118,10 +117,7 @@ def retry_jobs(numbers: tuple[int, ...], assignment: str | None, confirmed: str)
         if assignment is not None:
             found = assignment_named(session, assignment)
             planned = plan(session, found.course_id, SubmissionCriteria(assignment=found.slug))
-            try:
-                made = begin(session, planned, None, confirmed)
-            except (MayLowerPoints, NotPossible) as error:
-                raise WrongUse(str(error)) from error
+            made = begin(session, planned, None, confirmed)
             lines = [f"Queued {len(made):,} jobs."]
         else:
             made = _retried(session, numbers)
@@ -142,23 +138,24 @@ def cancel_jobs(numbers: tuple[int, ...]) -> Answer:
       tilelab admin jobs cancel 17 18
     """  # noqa: D301 - click reads the escape
     done: list[int] = []
-    others: list[tuple[int, WrongUse]] = []
+    others: list[tuple[int, str]] = []
     with database_in_use() as sessions:
         for number in numbers:
             try:
                 with sessions.begin() as session:
-                    tickets = _cancelled(session, number)
-            except WrongUse as error:
-                others.append((number, error))
+                    _check_there(session, number)
+                    tickets = cancel(session, number, None)
+            except (NotPossible, WrongUse) as error:
+                others.append((number, str(error)))
             else:
                 revoke(tickets)
                 done.append(number)
-    why = [{"job": number, "why": refused.message} for number, refused in others]
+    why = [{"job": number, "why": text} for number, text in others]
     return Answer(
         {"cancelled": done, "not_cancelled": why},
         f"Cancelled: {', '.join(f'job {number}' for number in done)}." if done else "",
         Exit.WRONG_USE if others else Exit.ACCEPTED,
-        [f"tilelab: {refused.message}" for _, refused in others],
+        [f"tilelab: {text}" for _, text in others],
     )
 
 
@@ -169,14 +166,6 @@ def _retried(session: Session, numbers: Sequence[int]) -> list[int]:
         return [retry(session, number, None).id for number in numbers]
     except (NotPossible, WrongUse) as error:
         raise WrongUse(f"{error}{' None was retried.' if len(numbers) > 1 else ''}") from error
-
-
-def _cancelled(session: Session, number: int) -> list[Ticket]:
-    _check_there(session, number)
-    try:
-        return cancel(session, number, None)
-    except NotPossible as error:
-        raise WrongUse(str(error)) from error
 
 
 def _check_there(session: Session, number: int) -> None:

@@ -10,8 +10,7 @@ from sqlalchemy.orm import Session
 from server.commands.database import database_in_use
 from server.commands.names import assignment_named
 from server.commands.options import criteria_from, even_if_lower, filter_options
-from server.regrades.service import MayLowerPoints, Planned, begin, begin_staged, plan, runs
-from server.submissions.changes import NotPossible
+from server.regrades.service import Planned, begin, begin_staged, plan, runs
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 
@@ -67,9 +66,4 @@ def regrade(assignment: str, staged: bool, dry_run: bool, confirmed: str, **give
 
 
 def _begin(session: Session, planned: Planned, staged: bool, confirmed: str) -> list[int]:
-    try:
-        if staged:
-            return begin_staged(session, planned, None)
-        return begin(session, planned, None, confirmed)
-    except (MayLowerPoints, NotPossible) as error:
-        raise WrongUse(str(error)) from error
+    return begin_staged(session, planned, None) if staged else begin(session, planned, None, confirmed)

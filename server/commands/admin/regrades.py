@@ -23,7 +23,6 @@ from server.grades.grade import Grade
 from server.regrades.service import Regrade, cancel_waiting, changed_verdicts, runs
 from server.regrades.staged_preview import Preview, preview
 from server.regrades.staging import DROP, apply, find_staged, progress
-from server.submissions.changes import NotPossible
 from server.submissions.models import StagedRegrade
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
@@ -148,10 +147,7 @@ def apply_staged(session: Session, assignment: str, confirmed: str) -> Answer:
     if changes.lower and not confirmed:
         listed = "\n".join(_changes(changes))
         raise WrongUse(f"this lowers {plural(changes.lower, 'grade')}.\n{listed}\nConfirm with --yes.")
-    try:
-        count = apply(session, assignment_named(session, assignment), None)
-    except NotPossible as error:
-        raise WrongUse(str(error)) from error
+    count = apply(session, assignment_named(session, assignment), None)
     return Answer({"assignment": assignment, "applied": count, **_changes_shown(changes)}, f"Applied: {count:,}.")
 
 

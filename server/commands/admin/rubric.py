@@ -7,21 +7,19 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import click
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from kernels.wording import rounded_points
 from server.commands.database import in_session
-from server.commands.names import assignment_named
+from server.commands.names import assignment_named, submission_named
 from server.commands.options import even_if_lower
 from server.courses.models import Assignment
 from server.grades.criteria import MOST_CRITERIA, Criterion, criteria_of
 from server.grades.grade import rubric_grades_of
 from server.grades.losses import losses_confirmed, students_grades
 from server.grades.rubric import Given, change_rubric, give_points
-from server.submissions.models import Submission
 from server.text import typed_number
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
@@ -136,9 +134,7 @@ def give(session: Session, submission: str, number: int, points: float, comment:
     Example:
       tilelab admin rubric give 6f1c2a9e 1 3 --comment "Long function."
     """  # noqa: D301 - click reads the escape
-    found = session.scalar(select(Submission).where(Submission.public_id == submission))
-    if found is None:
-        raise WrongUse(f"no submission {submission}. `tilelab admin submissions COURSE` lists them.")
+    found = submission_named(session, submission)
     assignment, person = found.assignment, found.person_id
     with losses_confirmed(session, assignment, confirmed, person):
         key = _numbered(criteria_of(assignment.rubric), number).key
