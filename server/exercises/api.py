@@ -196,7 +196,9 @@ def publish_exercise(course: str, name: str) -> Response:
 @operation(DoneAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
 def discard_exercise(course: str, name: str) -> Response:
     """Delete an exercise's draft, as an instructor. Published versions stay."""
-    return change_by_json(DISCARD, None, course, partial(_on_exercise, name), finished)
+    return change_by_json(
+        DISCARD, None, course, lambda session, desk: Target(desk.course(session), item=name), finished
+    )
 
 
 def _on_exercise(name: str, session: Session, desk: ApiDesk) -> Target:

@@ -123,7 +123,10 @@ def discard_exercise(slug: str, name: str) -> Response | tuple[str, int]:
             return back("staff.show_exercise", slug, "exercise-discarded", name=name)
         return back("staff.show_exercises", slug, "exercise-discarded")
 
-    return change_by_form(DISCARD, slug, partial(_on_exercise, name), done)
+    def find(session: Session, course: Membership, _: Form) -> Target:
+        return Target(the_course(session, course), item=name)
+
+    return change_by_form(DISCARD, slug, find, done)
 
 
 def _on_exercise(name: str, session: Session, course: Membership, _: Form) -> Target:
