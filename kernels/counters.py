@@ -234,7 +234,7 @@ DERIVED: Mapping[str, Counter] = {
 
 def _table() -> dict[str, Counter]:
     """All counters by name, in the order of the text."""
-    kept = [replace(each.metadata["counter"], of=attrgetter(each.name), name=each.name) for each in fields(Totals)]
+    kept = [replace(field.metadata["counter"], of=attrgetter(field.name), name=field.name) for field in fields(Totals)]
     found = [*kept, *(replace(each, name=name) for name, each in DERIVED.items())]
     found = [replace(each, row=each.row or each.title) for each in found]
     rows = list(dict.fromkeys(each.row for each in found))
@@ -245,8 +245,7 @@ COUNTERS: Mapping[str, Counter] = _table()
 
 
 def totals_of(run: Run) -> Totals:
-    """The counters of a run that reports keep."""
-    return Totals(**{each.name: each.metadata["total"](run) for each in fields(Totals)})
+    return Totals(**{field.name: field.metadata["total"](run) for field in fields(Totals)})
 
 
 def number(name: str, totals: Totals) -> float:

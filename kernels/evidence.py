@@ -133,7 +133,6 @@ class LineEvidence:
         return max((each.ways for each in self.accesses if each.space == "shared" and each.requests), default=1.0)
 
     def together(self, *spaces: str) -> AccessEvidence | None:
-        """All accesses to these spaces that ran, as one; None for none."""
         ran = [access for access in self.accesses if access.space in spaces and access.requests]
         if not ran:
             return None
@@ -259,7 +258,6 @@ class GoalResult:
 
     @property
     def missed(self) -> str:
-        """That the goal is missed, with both numbers."""
         counted, most = (
             f"{value:,.0f}" if value == int(value) else f"{value:,.2f}" for value in (self.counted, self.at_most)
         )
@@ -371,5 +369,4 @@ class Evidence:
 
 
 def costliest_line(evidence: Evidence) -> int | None:
-    """The line with the most counted work."""
     return max(evidence.lines, key=lambda line: line.cost).line if evidence.lines else None

@@ -88,7 +88,6 @@ def _without_floats(text: str) -> str:
 
 
 def _no_floats(whole: str) -> str:
-    """The replacement for an expression with floating-point numbers."""
     if "ceil(" in whole:
         return f"`ceil(a/b)` is exact here, so write `{whole.strip()}`"
     return "use whole numbers only; a division is exact only as `ceil(a/b)`"

@@ -51,10 +51,7 @@ class AccessKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element of an array, or a variable without indices.
-
-    text: names memory without a name in the source
-    """
+    """An element of an array, or a variable without indices. text: names memory without a name in the source."""
 
     array: str
     indices: tuple[int, ...] = ()
@@ -97,7 +94,6 @@ class Diagnosed:
 
     @property
     def in_all(self) -> bool:
-        """Whether it explains each failing case."""
         return self.cases == self.failing
 
     @property
@@ -147,12 +143,10 @@ class Facts:
 
     @property
     def in_block(self) -> bool:
-        """Whether both threads of a race are of one block."""
         return bool(self.accesses) and not self.between_blocks
 
     @property
     def between_blocks(self) -> bool:
-        """Whether the threads of a race are of two blocks."""
         return any(access.block for access in self.accesses)
 
     @property

@@ -97,15 +97,15 @@ class LaunchRule:
     shared: Expression
     line: int | None = None
 
-    def override(self, given: LaunchOverride | None) -> LaunchRule:
+    def override(self, launch: LaunchOverride | None) -> LaunchRule:
         """This rule with the submission's keys."""
-        if given is None:
+        if launch is None:
             return self
         return LaunchRule(
-            grid=given.grid or self.grid,
-            block=given.block or self.block,
-            shared=given.shared or self.shared,
-            line=given.line,
+            grid=launch.grid or self.grid,
+            block=launch.block or self.block,
+            shared=launch.shared or self.shared,
+            line=launch.line,
         )
 
     def resolve(self, env: Mapping[str, int]) -> Launch:

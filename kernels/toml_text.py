@@ -15,8 +15,8 @@ _DEEP = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]{0,200}+"|'[^'\n]{0,200}+'
 
 def read_toml(text: str) -> dict[str, Any]:
     """The table that a text describes. Raises ValueError, whose text may end in `(at line 3, column 5)`."""
-    if found := _DEEP.search(text):
-        line = text.count("\n", 0, found.start()) + 1
+    if match := _DEEP.search(text):
+        line = text.count("\n", 0, match.start()) + 1
         raise ValueError(f"A key has more than {MOST_PARTS} parts (at line {line}, column 1)")
     try:
         return tomllib.loads(text)

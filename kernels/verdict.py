@@ -178,7 +178,6 @@ class Example:
         threads: tuple[tuple[int, int, int], ...] = (),
         case: str | None = None,
     ) -> Self:
-        """An instance at this element."""
         return cls(block, threads, str(element), case, element.array, element.indices)
 
 
@@ -224,7 +223,6 @@ class Finding:
 
     @property
     def indices(self) -> tuple[int, ...]:
-        """The indices of the example's element."""
         return () if self.example is None else self.example.indices
 
     @property
@@ -271,9 +269,13 @@ class CaseCheck:
 _PRECEDENCE = {verdict: rank for rank, verdict in enumerate(Verdict)}
 
 
+def errors_of(findings: Iterable[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.severity is Severity.ERROR]
+
+
 def decide(findings: Iterable[Finding]) -> Verdict:
     """The first verdict, in order of precedence, that an error leads to."""
-    kinds = {finding.kind for finding in findings if finding.severity is Severity.ERROR}
+    kinds = {finding.kind for finding in errors_of(findings)}
     return min(kinds, key=_PRECEDENCE.__getitem__, default=Verdict.ACCEPTED)
 
 

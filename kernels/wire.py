@@ -29,7 +29,6 @@ class WireError(ValueError):
         self.reason, self.path, self.needed = reason, path, needed
 
     def within(self, place: str) -> WireError:
-        """The error of the value around it."""
         return WireError(self.reason, place + self.path, self.needed)
 
 
@@ -68,8 +67,6 @@ def from_plain(cls: type[T], data: object, *, lenient: bool = False, salvage: bo
 
 
 class _Form(Enum):
-    """How the values of an annotation are read."""
-
     ANY = auto()
     OPTIONAL = auto()
     LIST = auto()
@@ -105,7 +102,14 @@ class _Reader:
     def read(self, shape: _Shape, data: object) -> Any:
         form = shape.form
         if form is _Form.SCALAR:
-            return _scalar(shape.scalar, data)
+            cls = shape.scalar
+            if cls == datetime:
+                return zoned_time(data)
+            if cls is float and type(data) is int:
+                return float(data)
+            if type(data) is not cls:
+                raise _needed(getattr(cls, "__name__", str(cls)), f", not {type(data).__name__}")
+            return data
         if form is _Form.OPTIONAL:
             return None if data is None else self.read(shape.inner[0], data)
         if form is _Form.DATACLASS:
@@ -203,7 +207,8 @@ def _enum(cls: type[Enum], data: object) -> Enum:
     try:
         return cls(data)
     except ValueError:
-        raise WireError(f"{data!r} is not a {cls.__name__}") from None
+        choices = ", ".join(str(member.value) for member in cls)
+        raise WireError(f"{data!r} is not a {cls.__name__}", needed=f"one of: {choices}") from None
 
 
 def zoned_time(data: object) -> datetime:
@@ -215,13 +220,3 @@ def zoned_time(data: object) -> datetime:
     except (TypeError, ValueError, OverflowError):
         pass
     raise _needed("a time with its zone, such as 2027-01-31T12:00:00Z")
-
-
-def _scalar(cls: Any, data: object) -> Any:
-    if cls == datetime:
-        return zoned_time(data)
-    if cls is float and type(data) is int:
-        return float(data)
-    if type(data) is not cls:
-        raise _needed(getattr(cls, "__name__", str(cls)), f", not {type(data).__name__}")
-    return data

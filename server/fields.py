@@ -6,18 +6,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
-from typing import Any, get_type_hints
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from kernels.wire import to_plain
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The allowed strings. pattern: of the whole string; shortest, longest: in characters."""
+    """The allowed strings. pattern: of the whole string; shortest, longest: in characters; says: them in words."""
 
     pattern: str = ""
     shortest: int = 0
     longest: int | None = None
+    says: str = ""
 
     def allows(self, text: str) -> bool:
         longest = len(text) if self.longest is None else self.longest
@@ -36,6 +38,22 @@ class Range:
 
     def __str__(self) -> str:
         return f"a whole number from {self.least:,} to {self.most:,}"
+
+
+def marks_of(annotation: Any) -> Sequence[Any]:
+    """What an annotation says of its values, `Annotated[...] | None` too."""
+    choices = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    return [mark for choice in choices for mark in getattr(choice, "__metadata__", ())]
+
+
+def fault_of(value: object, annotation: Any) -> str:
+    """What is wrong with a value of the right type, as the rest of a sentence about its field; "" if nothing is."""
+    for mark in marks_of(annotation):
+        if isinstance(mark, Text) and isinstance(value, str) and not mark.allows(value):
+            return f"must be {mark.says}" if mark.says else "has an invalid value"
+        if isinstance(mark, Range) and isinstance(value, int) and not mark.allows(value):
+            return f"must be {mark}"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +77,12 @@ INTERNAL = JsonName("")
 def answered_fields(cls: Any) -> Sequence[tuple[str, str, Any]]:
     """The fields of a class that its answer has, each with its name there and its annotation."""
     hints = get_type_hints(cls, include_extras=True)
-    found = []
-    for each in fields(cls):
-        hint = hints[each.name]
-        marks = [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, JsonName)]
-        found.append((each.name, marks[0].name if marks else each.name, hint))
-    return [each for each in found if each[1]]
+    answered = []
+    for name, hint in ((field.name, hints[field.name]) for field in fields(cls)):
+        names = [mark.name for mark in marks_of(hint) if isinstance(mark, JsonName)] or [name]
+        if names[0]:
+            answered.append((name, names[0], hint))
+    return answered
 
 
 def answer_json(value: object) -> Any:

@@ -131,3 +131,9 @@ def kept() -> Iterator[KeptProcesses]:
     processes = KeptProcesses()
     yield processes
     processes.close()
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the compiler's own headers are unpacked."""
+    return tmp_path_factory.mktemp("cache")

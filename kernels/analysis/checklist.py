@@ -42,11 +42,11 @@ def checklist(subject: Subject, bound: Bound | None = None) -> tuple[ChecklistRo
     """
     rows = []
     for key, title, judge, cores, memory in _OPTIMISATIONS:
-        found = judge(subject)
-        row = ChecklistRow(key, title, found.state, found.evidence, cores, memory, share=found.share)
-        if found.state in {State.NO, State.PARTLY}:
-            worth = gain(subject, bound, found.better) if found.better is not None else None
-            row = replace(row, advice=found.advice, gain=worth, line=found.line)
+        judgement = judge(subject)
+        row = ChecklistRow(key, title, judgement.state, judgement.evidence, cores, memory, share=judgement.share)
+        if judgement.state in {State.NO, State.PARTLY}:
+            worth = gain(subject, bound, judgement.better) if judgement.better is not None else None
+            row = replace(row, advice=judgement.advice, gain=worth, line=judgement.line)
         rows.append(row)
     return tuple(rows)
 

@@ -54,23 +54,23 @@ def first_look(
         (*_candidates(subject), *_read_too_often(subject, rows), *_waits_too_often(subject, rows)),
         key=lambda candidate: -candidate.cost,
     )
-    found = _coalescing_first([each for each in possible if each.cost > least])
+    candidates = _coalescing_first([each for each in possible if each.cost > least])
     missed = [(goal, _cause(goal, possible)) for goal in goals if not goal.met]
     causes = [cause for _, cause in missed]
     advice = [_unmet(subject, goal, cause) for goal, cause in missed]
-    advice += [candidate.advice for candidate in found if candidate not in causes]
+    advice += [candidate.advice for candidate in candidates if candidate not in causes]
     advice += _occupancy(subject)
     if broken:
         advice.insert(0, RIGHT_FIRST)
-    elif not found and all(goal.met for goal in goals):
+    elif not candidates and all(goal.met for goal in goals):
         advice.insert(0, _next(subject))
     return tuple(advice[:_MOST])
 
 
-def _coalescing_first(found: Sequence[_Candidate]) -> list[_Candidate]:
+def _coalescing_first(candidates: Sequence[_Candidate]) -> list[_Candidate]:
     """The problems, with uncoalesced accesses before bank conflicts. Other indices often remove both."""
-    first = next((at for at, each in enumerate(found) if each.counters.endswith("_conflicts")), len(found))
-    return [*found[:first], *sorted(found[first:], key=lambda each: not each.counters.endswith("_sectors"))]
+    first = next((at for at, each in enumerate(candidates) if each.counters.endswith("_conflicts")), len(candidates))
+    return [*candidates[:first], *sorted(candidates[first:], key=lambda each: not each.counters.endswith("_sectors"))]
 
 
 def _whole_cost(subject: Subject) -> float:
@@ -273,12 +273,13 @@ def _queued_updates(subject: Subject) -> Iterator[_Candidate]:
 
 
 def _occupancy(subject: Subject) -> list[Advice]:
-    found = subject.occupancy
-    if found is None or found.share >= _LOW_OCCUPANCY:
+    occupancy = subject.occupancy
+    if occupancy is None or occupancy.share >= _LOW_OCCUPANCY:
         return []
     text = (
-        f"Only {found.warps_per_sm} warps fit on an SM at once, {100 * found.share:.0f} % of its limit. Limited by "
-        f"{resource_title(found.limit)}. That is enough only if each thread has much work between its loads."
+        f"Only {occupancy.warps_per_sm} warps fit on an SM at once, {100 * occupancy.share:.0f} % of its limit. "
+        f"Limited by {resource_title(occupancy.limit)}. "
+        "That is enough only if each thread has much work between its loads."
     )
     return [Advice(text)]
 

@@ -51,8 +51,8 @@ def as_executed(counts: Counts, sass: Sass | None) -> Executed:
     counts: with any number of columns, which are added up
     """
     fits = fit(counts, sass)
-    hardware = [item for each in fits for item in (*each.merged, *each.alone)]
-    notes = {key: note for each in fits for key, note in _access_notes(each, sass).items()}
+    hardware = [item for fit in fits for item in (*fit.merged, *fit.alone)]
+    notes = {key: note for fit in fits for key, note in _access_notes(fit, sass).items()}
     accesses = _evidence(hardware, counts.accesses, notes)
     branches = _branches(counts.branches, sass)
     work = _work(counts)
@@ -132,7 +132,7 @@ def _joined(each: Fit, mine: Sequence[AccessCount], alone: int) -> str:
 def _notes(fits: Sequence[Fit], sass: Sass | None) -> tuple[str, ...]:
     if sass is None:
         return (PTX_ONLY,)
-    near = sorted({line for each in fits if each.uncertain for line in each.lines if line is not None})
+    near = sorted({line for fit in fits if fit.uncertain for line in fit.lines if line is not None})
     if not near:
         return ()
     where = f"line {near[0]}" if len(near) == 1 else f"lines {', '.join(map(str, near[:_MOST_NAMED]))}"
@@ -158,7 +158,7 @@ def _branches(branches: Sequence[BranchCount], sass: Sass | None) -> dict[int, B
             )
             for number in range(length)
         )
-        machine = sass.lines.get(line) if sass else None
+        machine = sass.get(line) if sass else None
         predicated = sass is not None and not (machine and machine.branches_conditionally)
         found[line] = BranchEvidence(warps, divergent, intervals, predicated)
     return found

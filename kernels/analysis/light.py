@@ -65,10 +65,7 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _Resource:
-    """A resource of each multiprocessor.
-
-    clocks: for the whole work on one multiprocessor
-    """
+    """A resource of each multiprocessor. clocks: for the whole work on one multiprocessor."""
 
     key: str
     title: str
@@ -143,11 +140,6 @@ def light(
 def roofline(compute_to_memory: float, bandwidth_gbs: float, peak_gflops: float) -> float:
     """The course's bound in GFLOPS: operations for each 4-byte value from memory, up to the peak."""
     return min(peak_gflops, compute_to_memory * bandwidth_gbs / _FLOAT)
-
-
-def ridge(bandwidth_gbs: float, peak_gflops: float) -> float:
-    """The ratio above which memory isn't the limit."""
-    return peak_gflops * _FLOAT / bandwidth_gbs
 
 
 def _busiest_share(blocks: int, multiprocessors: int, *, alike: bool) -> float:

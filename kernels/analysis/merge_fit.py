@@ -65,7 +65,7 @@ def fit(counts: Counts, sass: Sass | None) -> tuple[Fit, ...]:
         for group in groups:
             there: Counter[int] = Counter()
             for line in group.lines:
-                there += (sass.lines.get(line, _NOTHING) if sass else _NOTHING).widths(space, verb)
+                there += (sass.get(line, _NOTHING) if sass else _NOTHING).widths(space, verb)
             merged, match, copies = _choose(group, there) if sass else ((), Match.UNKNOWN, 0)
             taken = {pc for item in merged for pc in item.pcs}
             alone = tuple(item for item in group.accesses if item.pcs[0] not in taken)
@@ -127,7 +127,10 @@ def _choose(group: _Group, there: Counter[int]) -> tuple[tuple[AccessCount, ...]
             possible = _so_many(possible, max(wanted, 0))
         chosen += possible
         free -= {pc for item in possible for pc in item.pcs}
-    made = _widths(group.accesses, chosen)
+    taken = {pc for item in chosen for pc in item.pcs}
+    widths = Counter(item.width for item in chosen)
+    widths.update(item.width for item in group.accesses if item.pcs[0] not in taken)
+    made = dict(widths)
     if whole and made == {width: number // copies for width, number in there.items()}:
         return tuple(chosen), Match.EXACT, copies
     return tuple(chosen), Match.EXACT if _same_mixture(made, there) else Match.NEAR, 0
@@ -170,13 +173,6 @@ def _summing_to(sizes: Sequence[tuple[str, int]], wanted: int) -> set[str] | Non
         wanted, name = reached[wanted]
         names.add(name)
     return names if wanted == 0 else None
-
-
-def _widths(accesses: Sequence[AccessCount], chosen: Sequence[AccessCount]) -> dict[int, int]:
-    taken = {pc for item in chosen for pc in item.pcs}
-    widths = Counter(item.width for item in chosen)
-    widths.update(item.width for item in accesses if item.pcs[0] not in taken)
-    return dict(widths)
 
 
 def _same_mixture(made: Mapping[int, int], there: Mapping[int, int]) -> bool:

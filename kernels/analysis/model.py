@@ -47,7 +47,6 @@ class Analysis:
 
 
 def to_json(analysis: Analysis) -> dict[str, Any]:
-    """The analysis as one JSON object."""
     plain: dict[str, Any] = to_plain(analysis)
     return plain
 

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from types import MappingProxyType
 
 from kernels.device.counting.counts import Verb
+from kernels.device.ptx.parser import SOURCE_NAME
 from kernels.evidence import LONGEST_LINE, MOST_LINES, CodeLine
 
 TEXT_LIMIT = 16 * 2**20
@@ -91,14 +91,8 @@ class MachineLine:
         return any(item.conditional for item in self.branches if item.name in _JUMPS)
 
 
-@dataclass(frozen=True, slots=True)
-class Sass:
-    """A kernel's machine code, including the functions that it calls.
-
-    lines: by line of the student's file; None for code without a line there
-    """
-
-    lines: Mapping[int | None, MachineLine]
+Sass = Mapping[int | None, MachineLine]
+"""A kernel's machine code with the functions that it calls, by line of the student's file; None for other code."""
 
 
 class _Line:
@@ -111,31 +105,29 @@ class _Line:
         return MachineLine(self.instructions, self.barriers, tuple(self.accesses), tuple(self.branches))
 
 
-def read_sass(text: str, entry: str, source_name: str = "kernel.cu") -> Sass:
+def read_sass(text: str, entry: str) -> Sass:
     """The kernel `entry` from the text of `nvdisasm -gi -c`.
 
     An instruction belongs to the innermost line of the student's file: that's the inlined function, not its call.
     Code from headers belongs to the line that uses it. The reader of PTX does the same.
-
-    source_name: the compiler's name for the student's file
     """
     if len(text) > TEXT_LIMIT:
         raise BadSass("the text is too long")
     lines: dict[int | None, _Line] = {}
     count = 0
-    for line, match in _instructions(text, entry, source_name):
+    for line, match in _instructions(text, entry):
         count += 1
         if count > MOST_INSTRUCTIONS:
             raise BadSass("too many instructions")
         _note(lines.setdefault(line, _Line()), match)
     if not count:
         raise BadSass("the text holds no such kernel")
-    return Sass(MappingProxyType({line: found.done() for line, found in lines.items()}))
+    return {line: found.done() for line, found in lines.items()}
 
 
-def sass_listing(text: str, entry: str, source_name: str = "kernel.cu") -> tuple[CodeLine, ...]:
+def sass_listing(text: str, entry: str) -> tuple[CodeLine, ...]:
     """The instructions for readers, at most MOST_LINES; call `read_sass` first, which checks the text's size."""
-    found = islice(_instructions(text, entry, source_name), MOST_LINES)
+    found = islice(_instructions(text, entry), MOST_LINES)
     return tuple(CodeLine(_readable(match), line) for line, match in found)
 
 
@@ -145,7 +137,7 @@ def _readable(match: re.Match[str]) -> str:
     return f"{text}  // {_SPILLS[name]} local memory" if name in _SPILLS else text
 
 
-def _instructions(text: str, entry: str, source_name: str) -> Iterator[tuple[int | None, re.Match[str]]]:
+def _instructions(text: str, entry: str) -> Iterator[tuple[int | None, re.Match[str]]]:
     others = {match[1] for match in map(_ENTRY.match, text.split("\n")) if match} - {entry}
     wanted = False
     line: int | None = None
@@ -156,7 +148,7 @@ def _instructions(text: str, entry: str, source_name: str) -> Iterator[tuple[int
             wanted, line = match[1] not in others, None
             places.clear()
         elif match := _FILE.match(words):
-            own = match[1].rsplit("/", 1)[-1] == source_name
+            own = match[1].rsplit("/", 1)[-1] == SOURCE_NAME
             places.append(int(match[2]) or None if own else None)
         elif wanted and (match := _INSTRUCTION.match(words)):
             if places:

@@ -72,18 +72,14 @@ def plan_blocks(launch: Launch, affordable: int) -> tuple[int, ...] | None:
     choices = [(period, _ENOUGH) for period in reversed(PERIODS)]
     period, enough = next((each for each in choices if _needed(launch, *each) <= affordable), (PERIODS[0], _FEWEST))
     numbers = {number for each in _classes(launch, period) for number in _chosen(launch, period, each, enough)}
-    numbers |= _ends(launch)
-    if len(numbers) >= launch.blocks:
-        return None
-    return tuple(sorted(numbers | _others(launch, min(affordable, _PLENTY) - len(numbers))))
-
-
-def _ends(launch: Launch) -> set[int]:
-    """The first block and the last two blocks on each axis, in all combinations."""
-    return {
+    # Also the first block and the last two blocks on each axis, in all combinations.
+    numbers |= {
         x + launch.grid[0] * (y + launch.grid[1] * z)
         for x, y, z in product(*({0, max(0, extent - 2), extent - 1} for extent in launch.grid))
     }
+    if len(numbers) >= launch.blocks:
+        return None
+    return tuple(sorted(numbers | _others(launch, min(affordable, _PLENTY) - len(numbers))))
 
 
 def _others(launch: Launch, wanted: int) -> set[int]:
@@ -100,7 +96,6 @@ def _classes(launch: Launch, period: int) -> Iterator[Class]:
 
 
 def _extent(launch: Launch, period: int, axis: int, remainder: int) -> int:
-    """The number of coordinates of an axis in a class."""
     return 1 if remainder == _LAST else 1 + (launch.grid[axis] - 2 - remainder) // period
 
 
@@ -149,11 +144,11 @@ def scaled(counts: Counts, launch: Launch, unforeseen: Collection[int | None] = 
     raise (TooManyBlocksError): the grid is too large
     """
     grid = _Grid(counts.blocks, launch)
-    accesses = tuple(_access(grid, each) for each in counts.accesses)
+    accesses = tuple(_access(grid, access) for access in counts.accesses)
     segments_differ, grid.segments_differ = grid.segments_differ, False
     merged = tuple(_access(grid, each) for each in counts.merged)
-    branches = tuple(_branch(grid, each) for each in counts.branches)
-    lines = tuple(LineWork(each.line, grid.sums(each.values, each.line)) for each in counts.lines)
+    branches = tuple(_branch(grid, branch) for branch in counts.branches)
+    lines = tuple(LineWork(line.line, grid.sums(line.values, line.line)) for line in counts.lines)
     whole = Counts(counts.blocks, accesses, merged, branches, lines)
     if grid.lines_that_differ:
         return Scaled(whole, False, _note("blocks differ", grid.lines_that_differ))
@@ -260,7 +255,6 @@ class _Grid:
 
 
 def _divisions(blocks: Sequence[int], launch: Launch) -> Iterator[_Division]:
-    """The divisions with enough blocks of every class, the coarsest first."""
     numbers = np.array(blocks, np.int64)
     x, y, _ = launch.grid
     places = (numbers % x, numbers // x % y, numbers // (x * y))

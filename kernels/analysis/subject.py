@@ -89,7 +89,6 @@ class Subject:
         return self.totals.shared_load_requests > 0 and self.totals.shared_store_requests > 0
 
     def accesses(self, space: str, *verbs: Verb) -> Iterator[tuple[LineEvidence, AccessEvidence]]:
-        """Every access to a space, with its line, for the given verbs or for all."""
         for line in self.lines:
             for access in line.accesses:
                 if access.space == space and (not verbs or access.verb in verbs):
@@ -122,7 +121,6 @@ class Subject:
         return bool(self.product.rows % rows or self.product.columns % columns)
 
     def busiest_line(self, space: str, verb: Verb) -> int | None:
-        """The line with the most requests of a kind."""
         return line_of_most([(line.line, access.requests) for line, access in self.accesses(space, verb)])
 
 

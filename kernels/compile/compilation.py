@@ -17,9 +17,8 @@ from kernels.compile.nvrtc import NVRTCUnavailable
 from kernels.compile.parameters import mismatch
 from kernels.facts import Facts, Mistake
 from kernels.source.characters import odd_characters
-from kernels.source.conditions import visible_items
+from kernels.source.conditions import visible_tokens
 from kernels.source.launch.probe import probe_text, read_values
-from kernels.source.text import Token, scan
 from kernels.verdict import Finding, Severity, Verdict
 
 __all__ = ["DEFAULT_ARCH", "Compilation", "Diagnostic", "NVRTCUnavailable", "Resources", "compile_source"]
@@ -154,7 +153,6 @@ def _without_host_code(
 
 
 def options_for(arch: str, defines: Mapping[str, str], fmad: bool, max_registers: int | None = None) -> list[str]:
-    """NVRTC's options."""
     return [
         f"-arch={arch}",
         "-std=c++17",
@@ -270,8 +268,7 @@ def _error(item: Diagnostic, text: str) -> Finding:
 
 
 def _first_line(text: str, name: str) -> int | None:
-    """The first line of the code with this name."""
-    named = (entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token))
+    named = visible_tokens(text)
     return next((token.line for token in named if token.text == name), None)
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from kernels.compile import prelude
 from kernels.facts import Mistake
-from kernels.source.conditions import visible_items
+from kernels.source.conditions import visible_items, visible_tokens
 from kernels.source.constants import Macro, declares, find_macros
 from kernels.source.kernel import unused_parameters
 from kernels.source.launch.tile_names import looks_like_a_tile
@@ -42,7 +42,7 @@ def missing_semicolon(message: str, line: int | None, column: int | None, text: 
     """
     if 'expected a ";"' not in message or line is None:
         return None
-    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
+    tokens = visible_tokens(text)
     places = Places(text)
     here = [index for index, token in enumerate(tokens) if token.line == line]
     wanted = in_characters(text, line, column)
@@ -59,7 +59,6 @@ def missing_semicolon(message: str, line: int | None, column: int | None, text: 
 
 
 def in_characters(text: str, line: int | None, column: int | None) -> int | None:
-    """A column in bytes, converted to characters."""
     if line is None or column is None:
         return None
     before = text.split("\n")[line - 1].encode()[: column - 1]
@@ -96,7 +95,7 @@ def explain(message: str, line: int | None, text: str) -> str:
 
 def nearest_name(name: str, text: str) -> str:
     """The closest name that the file declares; "" if none is close."""
-    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
+    tokens = visible_tokens(text)
     declared = {
         token.text
         for index, token in enumerate(tokens)
@@ -108,17 +107,14 @@ def nearest_name(name: str, text: str) -> str:
 
 
 def declare_or_use(name: str, line: int | None, text: str) -> str:
-    """The advice for an undefined name that isn't close to another one; "" for none.
-
-    line: of the compiler's error
-    """
-    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
+    """The advice for an undefined name that isn't close to another one; "" for none. line: of the compiler's error."""
+    tokens = visible_tokens(text)
     follows = {two.text for one, two in pairwise(tokens) if one.text == name}
     if "(" in follows:
         return ""
     if looks_like_a_tile(name) and "[" not in follows:
         return f"Declare it first, for example `#define {name} 16`."
-    free = [f"`{each}`" for each in unused_parameters(tokens, line, arrays="[" in follows)]
+    free = [f"`{parameter}`" for parameter in unused_parameters(tokens, line, arrays="[" in follows)]
     return f"Declare it before this line, or use the parameter {listed(free, 'or')}." if free else ""
 
 

@@ -207,7 +207,6 @@ _QUOTED = re.compile(r'(?:\bidentifier )?"([^"`]+)"')
 
 
 def undefined_name(message: str) -> str | None:
-    """The undefined name in a message of the compiler."""
     match = _UNDEFINED.search(message)
     return match[1] if match else None
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from kernels.source.conditions import visible_items
+from kernels.source.conditions import visible_items, visible_tokens
 from kernels.source.statements import statements
 from kernels.source.text import Comment, Directive, Item, Kind, Token, scan
 
@@ -28,7 +28,7 @@ def mark_constexpr(text: str, lines: Collection[int]) -> str:
 
     nvcc lets device code use such a function in constant expressions, and with one option also elsewhere.
     """
-    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
+    tokens = visible_tokens(text)
     by_row: dict[int, list[int]] = {}
     for index, token in enumerate(tokens):
         if token.text == "constexpr":

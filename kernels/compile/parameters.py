@@ -41,7 +41,10 @@ def mismatch(ptx: str, entry: str, expected: Sequence[str]) -> tuple[str, ...] |
     expected = [_SAME.get(bare, bare) for bare in map(_unqualified, expected)]
     mangled = _FUNCTION.match(entry)
     if mangled is None:
-        found = _widths(ptx, entry)
+        # The parameters as PTX declares them
+        start = re.search(rf"\.entry\s++{re.escape(entry)}\s*+\(([^()]*+)\)", ptx)
+        types = _PARAM.findall(start[1]) if start else []
+        found = tuple(_BY_WIDTH.get(ctype, UNKNOWN) for ctype in types)
         wanted = ["8 bytes" if "*" in ctype else _WIDTHS.get(ctype, ctype) for ctype in expected]
         return None if list(found) == wanted else found
     found = _Reader(entry[mangled.end() + int(mangled[1]) :]).types()
@@ -52,13 +55,6 @@ def mismatch(ptx: str, entry: str, expected: Sequence[str]) -> tuple[str, ...] |
 def _unqualified(ctype: str) -> str:
     """A type as a launch sees it. Qualifiers of a pointer's target don't matter there."""
     return re.sub(r"\b(?:const|volatile|restrict) ", "", ctype)
-
-
-def _widths(ptx: str, entry: str) -> tuple[str, ...]:
-    """The parameters as PTX declares them."""
-    start = re.search(rf"\.entry\s++{re.escape(entry)}\s*+\(([^()]*+)\)", ptx)
-    types = _PARAM.findall(start[1]) if start else []
-    return tuple(_BY_WIDTH.get(ctype, UNKNOWN) for ctype in types)
 
 
 class _Reader:

@@ -12,10 +12,7 @@ _PLACE = re.compile(r"\s*\.loc\s+(\d+)\s+(\d{1,9})\b(?:.*\binlined_at\s+(\d+)\s+
 
 
 def ptx_listing(ptx: str, entry: str, file: str) -> tuple[CodeLine, ...]:
-    """The kernel's body, at most MOST_LINES.
-
-    file: the source's name in the PTX
-    """
+    """The kernel's body, at most MOST_LINES. file: the source's name in the PTX."""
     head = re.search(rf"\.entry\s++{re.escape(entry)}\(", ptx)
     if head is None:
         return ()

@@ -61,7 +61,6 @@ def as_declarations(ptx: str) -> str:
 
 
 def _undefined(cubin: bytes) -> Iterator[str]:
-    """The names of functions that machine code calls and doesn't define."""
     (start,) = struct.unpack_from("<Q", cubin, _SECTIONS_AT)
     (count,) = struct.unpack_from("<H", cubin, _SECTION_COUNT_AT)
     sections = [_SECTION.unpack_from(cubin, start + _SECTION.size * number) for number in range(count)]
@@ -71,13 +70,6 @@ def _undefined(cubin: bytes) -> Iterator[str]:
             for name, info, _, section, _, _ in _SYMBOL.iter_unpack(cubin[offset : offset + size]):
                 if info & 15 == _FUNCTION and section == _UNDEFINED:
                     yield cubin[names + name : cubin.index(b"\0", names + name)].decode(errors="replace")
-
-
-def _body(head: str, lines: str) -> re.Pattern[str]:
-    """A definition in the compiler's form, with any spaces and source lines between its words."""
-    between = r"(?:\s|\.loc\s\d+ \d+ \d+\n|// (?:begin|end) inline asm\n)*"
-    words = [re.escape(word).replace("TYPE", "[ub]") for word in lines.split()]
-    return re.compile(re.escape(head) + between + between.join(["{", *words, "}"]))
 
 
 def _parameters(name: str, sizes: tuple[int, ...]) -> str:
@@ -103,10 +95,13 @@ def _bodies() -> Iterator[tuple[re.Pattern[str], str]]:
 
 
 def _replacement(name: str, sizes: tuple[int, ...], returned: str, work: str) -> tuple[re.Pattern[str], str]:
-    """The pattern of a definition, and the declaration that replaces it."""
     head = f".func {' ' * bool(returned)}{returned}{name}(\n{_parameters(name, sizes)}\n)\n"
     registers = f".reg .b32 %r<2>; .reg .b64 %rd<{sizes.count(64) + 1}>;"
-    return _body(head, f"{registers} {_loads(name, sizes)} {work}"), f".extern {head};\n"
+    # A definition in the compiler's form, with any spaces and source lines between its words
+    lines = f"{registers} {_loads(name, sizes)} {work}"
+    between = r"(?:\s|\.loc\s\d+ \d+ \d+\n|// (?:begin|end) inline asm\n)*"
+    words = [re.escape(word).replace("TYPE", "[ub]") for word in lines.split()]
+    return re.compile(re.escape(head) + between + between.join(["{", *words, "}"])), f".extern {head};\n"
 
 
 _BODIES = tuple(_bodies())

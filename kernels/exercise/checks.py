@@ -54,7 +54,9 @@ def check_whole(exercise: Exercise, path: Path) -> None:
     if not any(case.on_cpu for case in exercise.cases(exercise.largest_tile)):
         reason = f"with {exercise.tile_name} {exercise.largest_tile} no case is small enough for the CPU device"
         raise ExerciseError(path, "tile.largest", reason)
-    _check_largest_block(exercise, path)
+    # The largest tile must fit into a one-dimensional block. A submission may use other shapes.
+    for sizes in _different_sizes(exercise.cases(exercise.largest_tile)):
+        _check_block_of_largest_tile(exercise, sizes, path)
     _check_closer_looks(exercise, path)
 
 
@@ -200,12 +202,6 @@ def _check_case(exercise: Exercise, tile: int, own: Mapping[str, int], sizes: Ma
     for work in (exercise.work.flops, exercise.work.bytes):
         if work is not None:
             work.evaluate(names)
-
-
-def _check_largest_block(exercise: Exercise, path: Path) -> None:
-    """Check that the largest tile fits into a one-dimensional block. A submission may use other shapes."""
-    for sizes in _different_sizes(exercise.cases(exercise.largest_tile)):
-        _check_block_of_largest_tile(exercise, sizes, path)
 
 
 def _check_block_of_largest_tile(exercise: Exercise, sizes: Mapping[str, int], path: Path) -> None:

@@ -13,7 +13,6 @@ from kernels.expression import Expression
 def goals(
     exercise: Exercise, sizes: Mapping[str, int], tile: int, totals: Totals, own: Mapping[str, int] | None = None
 ) -> tuple[GoalResult, ...]:
-    """Return each goal of the exercise with its count at these sizes."""
     names = exercise.names(tile, sizes, own)
     return tuple(_result(goal, names, totals) for goal in exercise.goals)
 

@@ -45,7 +45,6 @@ def case_parts(name: str) -> tuple[str, str]:
 
 
 def case_sizes(name: str) -> tuple[int, ...]:
-    """The sizes in a case's name."""
     return tuple(map(int, re.findall(r"=(\d+)", name)))
 
 

@@ -31,8 +31,6 @@ LONGEST_REAL_DOT_PRODUCT = 32
 
 
 class Role(StrEnum):
-    """What a kernel does with an operand."""
-
     INPUT = "input"
     OUTPUT = "output"
     INOUT = "inout"  # it has values before the launch, and results after it
@@ -169,7 +167,6 @@ class Constant:
 
     @property
     def declaration(self) -> str:
-        """The declaration that a file needs."""
         return f"__constant__ int {self.symbol};"
 
 
@@ -232,10 +229,7 @@ class AnalysisRule:
 
 @dataclass(frozen=True, slots=True)
 class GoalRule:
-    """A goal: a counter stays at or below a number.
-
-    counter: one of kernels.counters.COUNTERS
-    """
+    """A goal: a counter stays at or below a number. counter: one of kernels.counters.COUNTERS."""
 
     text: str
     counter: str
@@ -308,10 +302,9 @@ class Exercise:
 
     @property
     def kernels(self) -> dict[str, Launched]:
-        """The first launch of each kernel, by the kernel's name."""
         found: dict[str, Launched] = {}
-        for each in self.launches:
-            found.setdefault(each.kernel, each)
+        for launch in self.launches:
+            found.setdefault(launch.kernel, launch)
         return found
 
     @property
@@ -395,9 +388,9 @@ class Exercise:
         Sizes depend on the tile. A rule gives no case if a size is below 1, such as tile - 1 at tile 1. A dot product
         that is too long for real values gives no case of that kind. Equal cases are returned once.
         """
-        cases = dict.fromkeys(_Key(tuple(sizes.items()), kind) for sizes, kind in self._ruled(tile, own))
-        cases[_Key(tuple(self.ranking.items()), self.plain_inputs)] = None
-        return tuple(self._case(key) for key in cases)
+        cases = dict.fromkeys((tuple(sizes.items()), kind) for sizes, kind in self._ruled(tile, own))
+        cases[tuple(self.ranking.items()), self.plain_inputs] = None
+        return tuple(self._case(dict(sizes), kind) for sizes, kind in cases)
 
     def analysis_sizes(self, tile: int, own: Mapping[str, int] | None = None) -> dict[str, int]:
         if self.analysis is not None:
@@ -422,22 +415,13 @@ class Exercise:
     def _too_long(self, tile: int, sizes: Mapping[str, int], own: Mapping[str, int] | None) -> bool:
         return self.dot_product_length(self.names(tile, sizes, own)) > LONGEST_REAL_DOT_PRODUCT
 
-    def _case(self, key: _Key) -> Case:
-        sizes = dict(key.sizes)
+    def _case(self, sizes: dict[str, int], inputs: InputKind) -> Case:
         words = [f"{name}={value}" for name, value in sizes.items()]
         if self.tolerance.text:
             words.append(f"{BOUND}{self.tolerance.text}")
-        name = " ".join([*words, key.inputs.value])
-        return Case(name, sizes, key.inputs, on_cpu=max(sizes.values()) <= self.largest_on_cpu)
+        name = " ".join([*words, inputs.value])
+        return Case(name, sizes, inputs, on_cpu=max(sizes.values()) <= self.largest_on_cpu)
 
 
 def _total(sizes: Mapping[str, int]) -> int:
     return sum(sizes.values())
-
-
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """The properties that make two cases the same."""
-
-    sizes: tuple[tuple[str, int], ...]
-    inputs: InputKind

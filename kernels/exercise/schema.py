@@ -59,7 +59,7 @@ def read_parameter(table: Table, names: tuple[str, ...]) -> Parameter:
 
 
 def _pointed() -> tuple[str, ...]:
-    return tuple(spelling for each in ElementType for spelling in each.spellings)
+    return tuple(spelling for element_type in ElementType for spelling in element_type.spellings)
 
 
 def read_operand(table: Table, names: tuple[str, ...]) -> Operand:

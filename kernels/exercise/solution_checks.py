@@ -91,7 +91,7 @@ def _order_problem(exercise: Exercise, operand: Operand) -> str:
         return 'expected "fixed", "any" or the name of an earlier output, a vector in one of these orders'
     if first.rows.text != operand.rows.text:
         return f"`{first.name}` must have the same `rows`"
-    if exercise.tolerance != EXACT and any(each.type.is_float for each in columns.values()):
+    if exercise.tolerance != EXACT and any(column.type.is_float for column in columns.values()):
         return "with a tolerance, only the last column of the rows may have floats"
     return ""
 

@@ -132,7 +132,6 @@ class Table:
         return {name: self.integer(name) for name in names}
 
     def choice(self, key: str, kind: type[Choice], default: Choice | None = None) -> Choice:
-        """Return one value of an enumeration."""
         return self._choice(key, kind, self._get(key, default))
 
     def choices(self, key: str, kind: type[Choice]) -> tuple[Choice, ...]:

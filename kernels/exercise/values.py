@@ -9,8 +9,6 @@ from kernels.expression import Expression
 
 
 class ElementType(StrEnum):
-    """The C type of an operand's elements."""
-
     FLOAT = "float"
     INT = "int"
     UNSIGNED = "unsigned"

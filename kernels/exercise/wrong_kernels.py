@@ -37,7 +37,7 @@ class WrongKernel:
         """Whether a report has such a verdict, and points at the mistake."""
         if verdict not in self.verdicts:
             return False
-        leading = [each for each in findings if each.kind is verdict and each.severity is Severity.ERROR]
+        leading = [finding for finding in findings if finding.kind is verdict and finding.severity is Severity.ERROR]
         return self.line is None or any(self.line in {each.line, each.other_line} for each in leading)
 
 

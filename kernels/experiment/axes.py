@@ -32,10 +32,10 @@ def parse_axis(text: str) -> Axis:
 
 def with_axes(experiment: Experiment, axes: Iterable[Axis]) -> Experiment:
     """The experiment with more axes, which replace its own of the same names. Raises AxisError for a list."""
-    changed = {each.name: each for each in axes}
+    changed = {axis.name: axis for axis in axes}
     if changed and experiment.design.kind is DesignKind.LIST:
         raise AxisError("A list design has its own rows. Change the rows in the file")
-    whole = {each.name: each for each in experiment.axes} | changed
+    whole = {axis.name: axis for axis in experiment.axes} | changed
     if len(whole) > MOST_AXES:
         raise AxisError(f"An experiment has at most {MOST_AXES} axes")
     return replace(experiment, axes=tuple(whole.values()))
@@ -44,18 +44,17 @@ def with_axes(experiment: Experiment, axes: Iterable[Axis]) -> Experiment:
 def device_classes(given: object) -> tuple[str, ...]:
     """The values of the axis `device` that are names, such as `h200,l40s`; () for numbers. Raises AxisError."""
     names = [each.strip() for each in given.split(",")] if isinstance(given, str) else given
-    if not isinstance(names, list) or not any(isinstance(each, str) and _CLASS.fullmatch(each) for each in names):
+    if not isinstance(names, list) or not any(isinstance(name, str) and _CLASS.fullmatch(name) for name in names):
         return ()
-    for each in names:
-        if not isinstance(each, str) or not _CLASS.fullmatch(each):
-            raise AxisError(f"`{each}` isn't a device class, such as h200 or cpu")
-        if names.count(each) > 1:
-            raise AxisError(f"`{DEVICE}` has the value {each} twice")
+    for name in names:
+        if not isinstance(name, str) or not _CLASS.fullmatch(name):
+            raise AxisError(f"`{name}` isn't a device class, such as h200 or cpu")
+        if names.count(name) > 1:
+            raise AxisError(f"`{DEVICE}` has the value {name} twice")
     return tuple(names)
 
 
 def axis(name: str, values: tuple[int, ...]) -> Axis:
-    """The axis with its name and values checked."""
     if not _NAME.fullmatch(name):
         raise AxisError(f"`{name[:100]}` isn't a C identifier of at most 100 characters")
     if not values:

@@ -80,7 +80,7 @@ def compare(first: Iterable[PointResult], second: Iterable[PointResult], what: Q
     """The second over the first. Kernels of other names are compared where each side has one kernel."""
     ones, others = list(first), list(second)
     names = {each.kernel for each in ones}, {each.kernel for each in others}
-    by_kernel = not all(len(each) == 1 for each in names)
+    by_kernel = not all(len(name) == 1 for name in names)
     left, right = _by_key(ones, by_kernel), _by_key(others, by_kernel)
     pairs = tuple(_pair(one, right[key], what) for key, one in left.items() if key in right)
     ratio, interval = _all_pairs(pairs)
@@ -119,7 +119,7 @@ def _overlap(one: Interval, other: Interval) -> bool:
 
 
 def _by_key(results: Iterable[PointResult], by_kernel: bool) -> dict[tuple[object, ...], PointResult]:
-    return {(each.kernel if by_kernel else "", *sorted(each.params.items())): each for each in results}
+    return {(result.kernel if by_kernel else "", *sorted(result.params.items())): result for result in results}
 
 
 def _pair(one: PointResult, other: PointResult, what: Quantity) -> Pair:

@@ -54,14 +54,14 @@ class Constraint:
         if len(text) > LONGEST:
             raise ExpressionError(f"it is longer than {LONGEST} characters; split it into several conditions")
         parts = tuple(_comparison(part) for part in _AND.split(text))
-        names = frozenset[str]().union(*(each.left.names | each.right.names for each in parts))
-        cost = sum(1 + each.left.cost + each.right.cost for each in parts)
+        names = frozenset[str]().union(*(part.left.names | part.right.names for part in parts))
+        cost = sum(1 + part.left.cost + part.right.cost for part in parts)
         return cls(text.strip(), names, cost, parts)
 
     def holds(self, values: Mapping[str, int]) -> bool:
         """Whether these values meet it; values that divide by zero don't. They have all of its names."""
         try:
-            return all(each.holds(values) for each in self._parts)
+            return all(part.holds(values) for part in self._parts)
         except ExpressionError:
             return False
 

@@ -53,10 +53,7 @@ _HEADER = re.compile(r"\s*\[\[?\s*([\w.\"-]+)\s*\]")
 
 
 class DefinitionError(ValueError):
-    """An experiment that can't be used.
-
-    line: of the mistake; 0 for the file as a whole
-    """
+    """An experiment that can't be used. line: of the mistake; 0 for the file as a whole."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}" if line else reason)
@@ -78,7 +75,6 @@ def read_definition(text: str) -> Experiment:
 
 
 def plain_definition(experiment: Experiment) -> dict[str, Any]:
-    """The experiment as its file would have it, for a manifest."""
     design = experiment.design
     texts = {"question": experiment.question, "expect": experiment.expect}
     by_kind: Mapping[DesignKind, dict[str, Any]] = {
@@ -95,7 +91,7 @@ def plain_definition(experiment: Experiment) -> dict[str, Any]:
             **{key: text for key, text in texts.items() if text},
         },
         "axes": {
-            **{each.name: list(each.values) for each in experiment.axes},
+            **{axis.name: list(axis.values) for axis in experiment.axes},
             **({DEVICE: list(experiment.devices)} if experiment.devices else {}),
         },
         "constraints": {str(number): each.text for number, each in enumerate(experiment.constraints, 1)},
@@ -130,8 +126,6 @@ def line_of(text: str, table: str, key: str) -> int:
 
 
 class _Reader:
-    """The fields of one file, with the line of each."""
-
     def __init__(self, text: str, data: Mapping[str, Any]) -> None:
         self._lines = text.split("\n")
         self._data = data
@@ -144,7 +138,7 @@ class _Reader:
         if len(table) > MOST_AXES:
             raise self._error("", "axes", f"An experiment has at most {MOST_AXES} axes.")
         axes = tuple(self._axis(name, values) for name, values in table.items() if not (devices and name == DEVICE))
-        names = {each.name for each in axes}
+        names = {axis.name for axis in axes}
         kernels = self._kernels(head)
         constraints = self._table("constraints")
         if len(constraints) > MOST_CONSTRAINTS:
@@ -232,7 +226,7 @@ class _Reader:
         try:
             kind = DesignKind(table.get("kind", "grid"))
         except ValueError:
-            kinds = ", ".join(f'"{each}"' for each in DesignKind)
+            kinds = ", ".join(f'"{design_kind}"' for design_kind in DesignKind)
             raise self._error("design", "kind", f"Expected one of {kinds}.") from None
         for key in table.keys() - {"kind"}:
             if key not in _FIELDS[kind]:

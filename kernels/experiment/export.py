@@ -50,7 +50,7 @@ def rows(results: Sequence[PointResult]) -> Iterator[Row]:
     `param_` and `size_` columns hold the point's values. An empty cell means that the point has no such number.
     """
     params, sizes = _names(results)
-    return (_row(each, params, sizes) for each in results)
+    return (_row(result, params, sizes) for result in results)
 
 
 def column_types(results: Sequence[PointResult]) -> Mapping[str, type]:
@@ -64,12 +64,11 @@ def column_types(results: Sequence[PointResult]) -> Mapping[str, type]:
 
 
 def _names(results: Sequence[PointResult]) -> tuple[list[str], list[str]]:
-    params = list(dict.fromkeys(name for each in results for name in each.params))
-    return params, list(dict.fromkeys(name for each in results for name in each.sizes))
+    params = list(dict.fromkeys(name for result in results for name in result.params))
+    return params, list(dict.fromkeys(name for result in results for name in result.sizes))
 
 
 def to_csv(results: Sequence[PointResult]) -> str:
-    """The rows with their header."""
     return "".join(csv_parts(results))
 
 
@@ -80,7 +79,6 @@ def csv_parts(results: Sequence[PointResult]) -> Iterator[str]:
 
 
 def json_parts(results: Sequence[PointResult]) -> Iterator[str]:
-    """The rows as a list of objects."""
     yield from _list(rows(results), "\n")
     yield "\n"
 
@@ -154,10 +152,14 @@ def _cell(value: object) -> object:
 def _t4_result(result: PointResult) -> dict[str, Any]:
     seconds, found = result.seconds, result.measurement
     spent = {step: 1e3 * seconds.get(step, 0.0) for step in ("compile", "check", "count", "measure")}
-    names = [each for each in QUANTITIES.values() if each.of(result) is not None]
+    names = [quantity for quantity in QUANTITIES.values() if quantity.of(result) is not None]
+    # The key of the kernel's name; an axis keeps its own
+    key = "kernel"
+    while key in result.params:
+        key += "_name"
     return {
         "timestamp": result.ended,
-        "configuration": {_kernel_key(result.params): result.kernel, **result.params},
+        "configuration": {key: result.kernel, **result.params},
         "times": {
             "compilation_time": spent["compile"],
             "compilation": spent["compile"],
@@ -169,17 +171,9 @@ def _t4_result(result: PointResult) -> dict[str, Any]:
         },
         "invalidity": _INVALIDITY.get(result.verdict, "correctness"),
         "correctness": 1 if result.verdict is Verdict.ACCEPTED else 0,
-        "measurements": [_t4_measurement(result, each) for each in names],
+        "measurements": [_t4_measurement(result, name) for name in names],
         "objectives": ["gflops" if found is not None and found.gflops is not None else "ms"] if found else [],
     }
-
-
-def _kernel_key(params: Mapping[str, int]) -> str:
-    """The key of the kernel's name; an axis keeps its own."""
-    key = "kernel"
-    while key in params:
-        key += "_name"
-    return key
 
 
 def _t4_measurement(result: PointResult, quantity: Quantity) -> dict[str, Any]:

@@ -52,10 +52,7 @@ class CacheError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """What a cache file has.
-
-    values: of each parameter, in the file's order
-    """
+    """What a cache file has. values: of each parameter, in the file's order."""
 
     kernel: str
     device: str
@@ -83,7 +80,7 @@ def read_cache(text: str) -> Cache:
         for number, (key, entry) in enumerate(entries.items())
     )
     _refuse_twins(entries, results)
-    values = {name: tuple(sorted({each.params[name] for each in results})) for name in names}
+    values = {name: tuple(sorted({result.params[name] for result in results})) for name in names}
     return Cache(kernel, device, values, results)
 
 

@@ -78,7 +78,6 @@ class OnServer:
 
     @property
     def name(self) -> str:
-        """What the experiment calls the kernel."""
         return f"submission-{self.submission}.cu" if self.submission else f"best-{self.best}.cu".replace("/", "-")
 
     def to_plain(self) -> dict[str, str]:

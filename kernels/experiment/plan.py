@@ -26,35 +26,35 @@ from kernels.toml_text import read_toml
 from kernels.verdict import CPU_DEVICE, Finding, Verdict
 
 
-def point_exercise(exercise: Exercise, wanted: Change) -> Exercise:
+def point_exercise(exercise: Exercise, change: Change) -> Exercise:
     """The exercise that `point_text` describes, with the digest of the original."""
     return replace(
         exercise,
-        ranking=dict(wanted.sizes),
-        analysis=AnalysisRule(dict(wanted.sizes), None),
-        macros={**exercise.macros, **wanted.macros},
+        ranking=dict(change.sizes),
+        analysis=AnalysisRule(dict(change.sizes), None),
+        macros={**exercise.macros, **change.macros},
         curve=False,
         phases=None,
         goals=(),
     )
 
 
-def point_text(definition: str, wanted: Change, case: int | None = None) -> str:
+def point_text(definition: str, change: Change, case: int | None = None) -> str:
     """The definition that measures and counts at the sizes of one point, and at no others.
 
     case: the number of the only case to run, with one kind of input; None for all cases
     """
     data = dict(_parsed(definition))
-    data |= {"ranking": dict(wanted.sizes), "analysis": dict(wanted.sizes), "curve": False}
-    for name, value in wanted.flags.items():
+    data |= {"ranking": dict(change.sizes), "analysis": dict(change.sizes), "curve": False}
+    for name, value in change.flags.items():
         if name in FLAGS:
             field, values = FLAGS[name]
             data[field] = bool(value) if len(values) == 2 else value
         else:
             data["operands"] = [_laid_out(each, name, value) for each in data["operands"]]
-    if wanted.macros:
+    if change.macros:
         data["macros"] = {
-            name: {**entry, "default": wanted.macros.get(name, entry["default"])}
+            name: {**entry, "default": change.macros.get(name, entry["default"])}
             for name, entry in data["macros"].items()
         }
     if case is not None:
@@ -62,7 +62,7 @@ def point_text(definition: str, wanted: Change, case: int | None = None) -> str:
         data["cases"] = [{**only, "inputs": only["inputs"][:1]} if "inputs" in only else only]
     for key in ("phases", "goals"):
         data.pop(key, None)
-    return _toml(data)
+    return "".join(f"{json.dumps(key)} = {_value(value)}\n" for key, value in data.items())
 
 
 def _laid_out(operand: Mapping[str, Any], flag: str, value: int) -> Mapping[str, Any]:
@@ -87,10 +87,6 @@ def small_case(exercise: Exercise, source: Source, tile: int) -> int | None:
 @functools.lru_cache(maxsize=8)
 def _parsed(definition: str) -> Mapping[str, Any]:
     return read_toml(definition)
-
-
-def _toml(data: Mapping[str, Any]) -> str:
-    return "".join(f"{json.dumps(key)} = {_value(value)}\n" for key, value in data.items())
 
 
 def _value(value: Any) -> str:
@@ -170,17 +166,14 @@ class PointPlan:
 
     @property
     def in_module_variables(self) -> bool:
-        """Whether a matrix is a variable of the kernel's module."""
-        return any(each.binding.is_variable for each in self._exercise.operands)
+        return any(operand.binding.is_variable for operand in self._exercise.operands)
 
     def point(self, number: int) -> PlannedPoint:
-        """A point by its number, with what it changes."""
         point = self.points[number]
         changed = change(point.params, self._roles[point.kernel], self._exercise)
         return PlannedPoint(number, point, changed)
 
     def text(self, planned: PlannedPoint) -> str:
-        """The kernel's text with the point's values."""
         kernel, defines, *_ = planned.group
         return self._variant(kernel, defines)
 
@@ -211,7 +204,6 @@ class PointPlan:
             whole.add(key[1])
 
     def _changes(self) -> Iterator[Change]:
-        """The changes of points that differ in sizes or macros."""
         seen: set[tuple[str, tuple[int, ...]]] = set()
         names = {
             kernel: [name for name, role in given.items() if role in {Role.SIZE, Role.MACRO}]
@@ -306,7 +298,6 @@ def _sorted(given: Mapping[str, int]) -> Values:
 
 
 def digest(text: str) -> str:
-    """SHA-256 of a kernel's text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -327,13 +318,11 @@ def without_report(plan: PointPlan, planned: PlannedPoint, verdict: Verdict, mes
 
 
 def rejected(plan: PointPlan, planned: PlannedPoint, reason: str, ended: str) -> PointResult:
-    """What is kept of a point that isn't run."""
     finding = Finding(Verdict.REJECTED, reason)
     return replace(without_report(plan, planned, Verdict.REJECTED, reason, ended), finding=finding)
 
 
 def graded(plan: PointPlan, planned: PlannedPoint, report: Report, ended: str) -> PointResult:
-    """What is kept of a graded point."""
     extent = report.evidence.extent
     # a kernel that isn't made for these sizes is counted at smaller ones, which say nothing about this point
     fits = extent is not None and dict(extent.sizes) == dict(planned.change.sizes)

@@ -41,7 +41,7 @@ def points(experiment: Experiment, most_work: int = MOST_WORK) -> tuple[Point, .
     params = tuple(itertools.islice(_chosen(experiment, most_work), most + 1))
     if len(params) > most:
         raise TooManyPoints(f"more than {MOST_POINTS:,} points")
-    return tuple(Point(kernel, each) for kernel in experiment.kernels for each in params)
+    return tuple(Point(kernel, param) for kernel in experiment.kernels for param in params)
 
 
 def work_of(experiment: Experiment) -> int:
@@ -49,7 +49,7 @@ def work_of(experiment: Experiment) -> int:
     rows, work = 1, 0
     for axis, constraints in _levels(experiment):
         rows *= len(axis.values)
-        work += rows * (_ROW + sum(each.cost for each in constraints))
+        work += rows * (_ROW + sum(constraint.cost for constraint in constraints))
     return work
 
 
@@ -62,7 +62,9 @@ def _chosen(experiment: Experiment, most_work: int) -> Iterator[Params]:
     if design.kind is DesignKind.RANDOM:
         if work > MOST_WORK:
             return _drawn(experiment, most_work)
-        return _sample(experiment, list(_combinations(experiment)))
+        valid = list(_combinations(experiment))
+        wanted = min(experiment.design.points, len(valid))
+        return iter(random.Random(experiment.design.seed).sample(valid, wanted))  # noqa: S311 - it must repeat
     _check_work(experiment, math.prod(len(axis.values) for axis in experiment.axes), work, most_work)
     return _combinations(experiment)
 
@@ -84,7 +86,7 @@ def _levels(experiment: Experiment) -> Iterator[tuple[Axis, list[Constraint]]]:
 
 def _try_work(experiment: Experiment) -> int:
     """The operations for one whole row of values."""
-    return _ROW * len(experiment.axes) + sum(each.cost for each in experiment.constraints)
+    return _ROW * len(experiment.axes) + sum(constraint.cost for constraint in experiment.constraints)
 
 
 def _combinations(experiment: Experiment) -> Iterator[Params]:
@@ -99,17 +101,12 @@ def _extended(rows: Iterable[Params], axis: Axis, constraints: Sequence[Constrai
     for row in rows:
         for value in axis.values:
             longer = {**row, axis.name: value}
-            if all(each.holds(longer) for each in constraints):
+            if all(constraint.holds(longer) for constraint in constraints):
                 yield longer
 
 
 def _valid(experiment: Experiment, row: Params) -> bool:
     return all(constraint.holds(row) for constraint in experiment.constraints)
-
-
-def _sample(experiment: Experiment, valid: list[Params]) -> Iterator[Params]:
-    wanted = min(experiment.design.points, len(valid))
-    return iter(random.Random(experiment.design.seed).sample(valid, wanted))  # noqa: S311 - it must repeat
 
 
 def _drawn(experiment: Experiment, most_work: int) -> Iterator[Params]:

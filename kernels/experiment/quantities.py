@@ -74,7 +74,7 @@ def quantity(name: str) -> Quantity:
 
 def origin(what: Quantity, results: Sequence[PointResult]) -> str:
     """The origin of a quantity's numbers: `measured on NVIDIA H200`, `counted on the CPU device`."""
-    devices = {what.device(each) for each in results if what.of(each) is not None} - {""}
+    devices = {what.device(result) for result in results if what.of(result) is not None} - {""}
     if not devices:
         return what.basis.value
     name = devices.pop() if len(devices) == 1 else f"{len(devices)} devices"

@@ -82,12 +82,10 @@ def counted_of(report: Report) -> Counted | None:
 
 
 def finding_of(report: Report) -> Finding | None:
-    """The error that gave a report its verdict."""
     return first_error(report.findings, report.verdict)
 
 
 def to_json(result: PointResult) -> dict[str, Any]:
-    """The result as one JSON object."""
     plain: dict[str, Any] = to_plain(result)
     return plain
 

@@ -96,11 +96,10 @@ def change(params: Params, given: Mapping[str, Role], exercise: Exercise) -> Cha
 
 def layouts(exercise: Exercise) -> Mapping[str, str]:
     """The axes for the layouts of the exercise's matrices, each with the matrix: `N_COLUMN_MAJOR` for N."""
-    return {f"{each.name}{_COLUMN_MAJOR}": each.name for each in exercise.operands if not each.vector}
+    return {f"{operand.name}{_COLUMN_MAJOR}": operand.name for operand in exercise.operands if not operand.vector}
 
 
 def matrix_of(flag: str) -> str:
-    """The matrix whose layout an axis changes."""
     return flag.removesuffix(_COLUMN_MAJOR)
 
 
@@ -153,7 +152,7 @@ def _check_sizes(axis: Axis, exercise: Exercise) -> None:
     if max(axis.values) > LARGEST:
         raise UnfitAxis(axis.name, f"`{axis.name}` can't be {max(axis.values):,}: sizes are at most {LARGEST:,}.")
     largest = {**exercise.ranking, axis.name: max(axis.values)}
-    shapes = [each.shape(exercise.names(exercise.tile, largest)) for each in exercise.operands]
+    shapes = [operand.shape(exercise.names(exercise.tile, largest)) for operand in exercise.operands]
     needed = _FLOAT * sum(rows * columns for rows, columns in shapes)
     if needed > _MOST_BYTES:
         raise UnfitAxis(

@@ -29,7 +29,6 @@ def variant(text: str, values: Mapping[str, int]) -> str:
 
 
 def defined(text: str) -> frozenset[str]:
-    """The names that `variant` can give another value."""
     items = scan(text)
     macros = {
         item.tokens[0].text
@@ -71,7 +70,7 @@ def _constants(text: str, items: Iterable[object]) -> list[tuple[str, int, int, 
         start = place
         while start and tokens[start - 1].text in _BEFORE_A_NAME:
             start -= 1
-        if _CONSTANT & {each.text for each in tokens[start:place]}:
+        if _CONSTANT & {token.text for token in tokens[start:place]}:
             value = _value(lines[token.line - 1], places.end(token)[1] - 1)
             found += [(token.text, token.line, *each) for each in value]
     return found

@@ -66,10 +66,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """One case's sums of sections.
-
-    values: the input, in the order of memory
-    """
+    """One case's sums of sections. values: the input, in the order of memory."""
 
     values: Doubles
     section: int
@@ -129,7 +126,6 @@ class Mismatch:
 
 
 def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
-    """The incorrect elements in words; None without any."""
     if not wrong.any():
         return None
     row, column = divmod(int(np.argmax(wrong)), wrong.shape[1])

@@ -32,12 +32,12 @@ _ARRANGED: Mapping[ValueKind, frozenset[InputKind]] = {
 
 
 def draw_values(
-    random: np.random.Generator, given: tuple[MatrixPlan, ...], inputs: InputKind = InputKind.RANDOM
+    random: np.random.Generator, matrices: tuple[MatrixPlan, ...], inputs: InputKind = InputKind.RANDOM
 ) -> dict[str, Numbers]:
     """The values of these operands by name, each with the shape and the type of its operand."""
     made: dict[str, Numbers] = {}
     # The columns of a sparse matrix need its row starts, which may come later in the exercise.
-    for matrix in sorted(given, key=lambda matrix: _kind(matrix) is ValueKind.ROW_COLUMNS):
+    for matrix in sorted(matrices, key=lambda matrix: _kind(matrix) is ValueKind.ROW_COLUMNS):
         values = matrix.values
         assert values is not None, "every operand of a solution that is read has values"
         drawn = _drawn(random, matrix, values, made)

@@ -52,20 +52,21 @@ class Expected:
 
 
 def factors(case: CasePlan) -> tuple[MatrixPlan, MatrixPlan]:
-    """The left and the right factor of the product."""
     left, right = (matrix for matrix in case.matrices if matrix.role is Role.INPUT)
     return left, right
 
 
 def output_of(case: CasePlan) -> MatrixPlan:
-    """The one matrix that the kernel has to fill."""
     (output,) = (matrix for matrix in case.matrices if matrix.role is Role.OUTPUT)
     return output
 
 
 def make_inputs(case: CasePlan, seed: int) -> dict[str, Matrix]:
     """The inputs of one case by name, row by row for any layout. Seed and case name determine them."""
-    random = _stream(case, seed)
+    # The numbers don't depend on other cases, so that a single case can be repeated.
+    # Python's own hash of a string differs in each process.
+    sequence = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(case.name.encode()),))
+    random = np.random.Generator(np.random.Philox(sequence))
     if case.operation is Operation.SOLUTION:
         return draw_values(random, case.given, case.inputs)
     match case.inputs:
@@ -96,7 +97,6 @@ def _make_factors(case: CasePlan, random: np.random.Generator, turn: int) -> dic
 
 
 def expected_product(case: CasePlan, inputs: Mapping[str, Matrix]) -> Expected:
-    """The product that the kernel has to compute from these inputs."""
     a, b = (inputs[matrix.name].astype(np.float64) for matrix in factors(case))
     values = a @ b
     if case.inputs is not InputKind.REAL:
@@ -140,13 +140,6 @@ def from_memory(values: Matrix, plan: MatrixPlan) -> Matrix:
 def in_rows(elements: Matrix, plan: MatrixPlan) -> Matrix:
     """Rows and columns of a matrix from its elements in the order of memory."""
     return elements.reshape((plan.rows, plan.columns), order="C" if plan.layout is Layout.ROW_MAJOR else "F")
-
-
-def _stream(case: CasePlan, seed: int) -> np.random.Generator:
-    """Random numbers for one case, independent of other cases, so that a single case can be repeated."""
-    # Python's own hash of a string differs in each process.
-    sequence = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(case.name.encode()),))
-    return np.random.Generator(np.random.Philox(sequence))
 
 
 def _signs(random: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int64]:

@@ -21,7 +21,7 @@ from kernels.judging.operations import results, work
 from kernels.judging.outcomes import CUT_SHORT, REPEATED, TOO_LARGE, Outcome, merge, size_text, value_text, wrong_answer
 from kernels.judging.plan import CasePlan, LaunchPlan, Plan
 from kernels.launch import Launch
-from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, finding_order
+from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, errors_of, finding_order
 from kernels.wording import part_of
 
 _WARP = 32
@@ -53,10 +53,7 @@ class LostError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The outcome of all cases.
-
-    launch, launch_sizes: of the largest case that ran
-    """
+    """The outcome of all cases. launch, launch_sizes: of the largest case that ran."""
 
     findings: tuple[Finding, ...]
     checks: tuple[CaseCheck, ...]
@@ -188,7 +185,7 @@ def _judge_execution(
         found = tuple(finding for finding in found if finding.kind is not Verdict.TIME_LIMIT)
     changed = tuple(_input_modified(case, inputs, execution))
     found = (*(finding for finding in found if not _follows(finding, changed)), *changed)
-    errors = [finding for finding in found if finding.severity is Severity.ERROR]
+    errors = errors_of(found)
     if cut or errors:
         note = CUT_SHORT if cut else _kinds(errors)
         return Outcome(case, CaseStatus.FAILED, note, found, printed=execution.printed, launched=True, ran=execution)
@@ -218,7 +215,7 @@ def _judge_execution(
 def _with_order(execution: Execution) -> tuple[Finding, ...]:
     """The findings, with two atomics in place of the unset values that one order of them shows."""
     pair = execution.unordered
-    errors = [finding for finding in execution.findings if finding.severity is Severity.ERROR]
+    errors = errors_of(execution.findings)
     if pair is None or not errors:
         return execution.findings
     message = f"{pair.message} In one order of threads: {errors[0].message}"
@@ -237,7 +234,7 @@ def _open_element(runs: Sequence[Sequence[Output]]) -> Mismatch | None:
     return None
 
 
-def _by_order(case: CasePlan, bad: Mismatch, found: tuple[Finding, ...], execution: Execution) -> Outcome:
+def _by_order(case: CasePlan, bad: Mismatch, findings: tuple[Finding, ...], execution: Execution) -> Outcome:
     """The outcome of a case whose result is correct only in some orders of atomics."""
     share = f"{part_of(bad.wrong, bad.elements, 'element')}"
     pair = execution.unordered
@@ -257,7 +254,7 @@ def _by_order(case: CasePlan, bad: Mismatch, found: tuple[Finding, ...], executi
         case,
         CaseStatus.FAILED,
         f"{share} {'depends' if bad.wrong == 1 else 'depend'} on the order of threads",
-        (*found, finding),
+        (*findings, finding),
         printed=execution.printed,
         launched=True,
     )
@@ -392,7 +389,7 @@ def _with_wrong_value(
 
 def _is_incomplete(case: CasePlan, findings: Iterable[Finding]) -> bool:
     """Whether a run may have stopped early. Of several launches, those after an error don't run."""
-    errors = [finding.kind for finding in findings if finding.severity is Severity.ERROR]
+    errors = [finding.kind for finding in errors_of(findings)]
     return any(kind in _INCOMPLETE or (case.then and kind is not Verdict.DATA_RACE) for kind in errors)
 
 

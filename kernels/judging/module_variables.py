@@ -38,9 +38,9 @@ def misfits(case: CasePlan, variables: Mapping[str, Extent]) -> Iterator[Finding
             yield _finding(case, text, constant.line)
 
 
-def _matrix_problem(case: CasePlan, matrix: MatrixPlan, found: Extent | None) -> str:
+def _matrix_problem(case: CasePlan, matrix: MatrixPlan, extent: Extent | None) -> str:
     symbol = matrix.symbol or matrix.name
-    if found is None or not _is_in_place(matrix, found):
+    if extent is None or not _is_in_place(matrix, extent):
         return f"The compiled file has no `{matrix.binding.space}` variable `{symbol}`."
     needed = matrix.rows * matrix.columns
     ordered = (matrix.rows, matrix.columns)
@@ -50,8 +50,8 @@ def _matrix_problem(case: CasePlan, matrix: MatrixPlan, found: Extent | None) ->
         expected = (matrix.planes, matrix.rows // matrix.planes, matrix.columns)
     declared = case.shapes.get(symbol, ())
     size = needed * matrix.type.bytes
-    if found.size != size:
-        held = _by(declared) if declared else f"{found.size:,} bytes"
+    if extent.size != size:
+        held = _by(declared) if declared else f"{extent.size:,} bytes"
         wanted = f"{_by(expected)} {matrix.type.spellings[0]}s ({size:,} bytes)"
         return f"`{symbol}` is {held}, but {_sizes(case)} needs {wanted}."
     if len(declared) == len(expected) and declared != expected:
@@ -66,10 +66,10 @@ def _is_in_place(matrix: MatrixPlan, found: Extent) -> bool:
     return found.space == "global" or matrix.role is Role.INPUT
 
 
-def _constant_problem(constant: ConstantPlan, found: Extent | None) -> str:
-    if found is None:
+def _constant_problem(constant: ConstantPlan, extent: Extent | None) -> str:
+    if extent is None:
         return f"The compiled file has no module variable `{constant.symbol}`."
-    return "" if found.size == _INT else f"`{constant.symbol}` has {found.size:,} bytes."
+    return "" if extent.size == _INT else f"`{constant.symbol}` has {extent.size:,} bytes."
 
 
 def _by(extents: tuple[int, ...]) -> str:

@@ -74,7 +74,6 @@ class MatrixPlan:
 
     @property
     def bytes(self) -> int:
-        """The bytes of all elements."""
         return self.elements * self.type.bytes
 
     @property
@@ -114,7 +113,6 @@ class Argument:
 
 
 def plan_argument(parameter: Parameter, sizes: Mapping[str, int], names: Mapping[str, int]) -> Argument:
-    """One argument of the kernel at these sizes."""
     if parameter.value is not None:
         value = parameter.value
         number = value.evaluate(names) if isinstance(value, Expression) else value

@@ -85,7 +85,7 @@ def _in_order(case: CasePlan, matrix: MatrixPlan, read: Callable[[MatrixPlan], M
     """The elements of an output, sorted if they may have any order."""
     if not matrix.sorted_by:
         return read(matrix)
-    columns = [read(each).ravel() for each in case.outputs if each.name in matrix.sorted_by]
+    columns = [read(output).ravel() for output in case.outputs if output.name in matrix.sorted_by]
     ordered = columns[-1][np.lexsort(columns[::-1])] if len(columns) > 1 else np.sort(columns[0])
     return ordered[:, np.newaxis]
 
@@ -105,7 +105,6 @@ def tolerated(case: CasePlan, right: NDArray[np.float64], kind: ElementType) -> 
 
 
 def tolerance_text(case: CasePlan) -> str:
-    """The allowed difference in words; "" for none."""
     text = Tolerance(case.absolute, case.ulps).text
     return f"± {text}" if text else ""
 
@@ -113,7 +112,6 @@ def tolerance_text(case: CasePlan) -> str:
 def _computed(
     case: CasePlan, tile: int, inputs: Mapping[str, Matrix], values: Mapping[str, Matrix]
 ) -> Product | Sums | Transposed:
-    """The output with the result that the operation defines."""
     output = output_of(case)
     actual = from_memory(values[output.name], output)
     if case.operation is Operation.MATMUL:

@@ -23,10 +23,7 @@ REPEATED = "another case of this size ran too long"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one case.
-
-    ran: the run, if an error failed the case
-    """
+    """The outcome of one case. ran: the run, if an error failed the case."""
 
     case: CasePlan
     status: CaseStatus
@@ -107,7 +104,6 @@ def _same(diagnosis: Diagnosis) -> tuple[object, ...]:
 
 
 def value_text(bad: Mismatch, verb: str = "is") -> str:
-    """An incorrect element with its value and its expected value."""
     if bad.found == NEVER_WRITTEN:
         return f"`{bad.element}` {'was' if verb == 'is' else 'is'} never written, but should be {bad.right}"
     return f"`{bad.element}` {verb} {bad.found}, not {bad.right}"

@@ -36,10 +36,7 @@ class ConstantPlan:
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlan:
-    """A launch after a case's first one.
-
-    kernel: its name in the source
-    """
+    """A launch after a case's first one. kernel: its name in the source."""
 
     kernel: str
     launch: Launch
@@ -115,12 +112,10 @@ class CasePlan:
 
     @property
     def given(self) -> tuple[MatrixPlan, ...]:
-        """The matrices that have values before the launch."""
         return tuple(matrix for matrix in self.matrices if matrix.role in {Role.INPUT, Role.INOUT})
 
     @property
     def outputs(self) -> tuple[MatrixPlan, ...]:
-        """The matrices that have results."""
         return tuple(matrix for matrix in self.matrices if matrix.role in {Role.OUTPUT, Role.INOUT})
 
     def by_solution(self) -> CasePlan:
@@ -166,7 +161,6 @@ class Plan:
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The extents, for a plan with one compilation."""
         return self.cases[0].shapes if self.cases else {}
 
     @property
@@ -324,7 +318,6 @@ def _value(expression: Expression | None, names: Mapping[str, int]) -> int:
 def _resolve_launch(
     exercise: Exercise, source: Source | None, tile: int, case: Case
 ) -> tuple[Launch | None, Finding | None]:
-    """The launch of one case, or the reason against it."""
     rule, names = exercise.launch, {exercise.tile_name: tile, **case.sizes}
     if source is not None:
         rule = rule.override(source.launch)
@@ -344,15 +337,14 @@ def _resolve_launch(
 def _resolve_further(
     exercise: Exercise, source: Source | None, tile: int, case: Case
 ) -> tuple[tuple[LaunchPlan, ...], Finding | None]:
-    """The launches of one case after the first, or the reason against one of them."""
-    made: list[LaunchPlan] = []
+    plans: list[LaunchPlan] = []
     try:
-        made.extend(_further(exercise, source, tile, case.sizes))
+        plans.extend(_further(exercise, source, tile, case.sizes))
     except LaunchError as error:
-        number, line = len(made) + 2, source.tile_line if source is not None else None
-        message = f"{error} {launch_text(number, [each.kernel for each in exercise.launches])}"
+        number, line = len(plans) + 2, source.tile_line if source is not None else None
+        message = f"{error} {launch_text(number, [launch.kernel for launch in exercise.launches])}"
         return (), Finding(Verdict.RESOURCE_LIMIT, message, line, example=Example(case=case.name, launch=number))
-    return tuple(made), None
+    return tuple(plans), None
 
 
 def _too_large(exercise: Exercise, tile: int) -> str:

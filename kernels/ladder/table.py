@@ -124,7 +124,6 @@ def read_ladder(exercise: Exercise) -> Ladder | None:
 
 @lru_cache(maxsize=64)
 def shipped_ladder(exercise: str) -> Ladder | None:
-    """Return the ladder of an exercise that comes with Tilelab, or None."""
     try:
         return read_ladder(find_exercise(exercise, ()))
     except (ExerciseError, LadderError):

@@ -7,7 +7,6 @@ independent.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -61,6 +60,8 @@ def ranks(count: int) -> tuple[int, int] | None:
 
 def middle(values: Sequence[float]) -> Middle:
     """Return the median of at least one value, and its interval."""
+    import statistics
+
     ordered = sorted(values)
     found = ranks(len(ordered))
     first, last = found or (1, len(ordered))

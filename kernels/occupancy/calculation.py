@@ -33,7 +33,6 @@ class Resource(StrEnum):
 
 
 def resource_title(resource: str) -> str:
-    """A resource as people name it."""
     return "shared memory" if resource == Resource.SHARED else resource
 
 

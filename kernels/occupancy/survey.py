@@ -50,7 +50,6 @@ class Survey:
 
 
 def command(figures: Figures, cc: str) -> str:
-    """Return the command for these figures on a compute capability."""
     words = [f"tilelab occupancy --threads {figures.threads} --registers {figures.registers}"]
     words += [f"--shared {figures.static}"] if figures.static else []
     words += [f"--dynamic {figures.dynamic}"] if figures.dynamic else []

@@ -32,12 +32,12 @@ def handout_phases(handout: str, exercise: Exercise, path: Path) -> tuple[Handou
 
     path: of the handout, for errors
     """
-    found: list[HandoutPhases] = []
+    tables: list[HandoutPhases] = []
     for line, body in _blocks(handout):
-        if len(found) == _MOST_TABLES:
+        if len(tables) == _MOST_TABLES:
             raise ExerciseError(path, f"line {line}", f"a handout may have {_MOST_TABLES} tables of phases, not more")
-        found.append(HandoutPhases(line, line + len(body) + 1, _table(line, body, exercise, path)))
-    return tuple(found)
+        tables.append(HandoutPhases(line, line + len(body) + 1, _table(line, body, exercise, path)))
+    return tuple(tables)
 
 
 def handout_lines(handout: str) -> list[str]:
@@ -71,11 +71,11 @@ def _closes(line: str, fence: str) -> bool:
 def _table(line: int, body: list[str], exercise: Exercise, path: Path) -> PhaseTable:
     given: dict[str, object] = {}
     for number, text in enumerate(body, line + 1):
-        found = _SIZE.fullmatch(text)
-        if found is not None and found[1] not in given:
-            given[found[1]] = int(found[2])
+        match = _SIZE.fullmatch(text)
+        if match is not None and match[1] not in given:
+            given[match[1]] = int(match[2])
         elif text.strip():
-            reason = "given twice" if found else "expected a size and a whole number, such as `Width = 4`"
+            reason = "given twice" if match else "expected a size and a whole number, such as `Width = 4`"
             raise ExerciseError(path, f"line {number}", reason)
     table = Table(path, f"line {line}: phases.", given)
     sizes = table.integer_of_each(exercise.sizes, "tile")

@@ -134,7 +134,7 @@ def _cell_extents(followed: Trace) -> dict[str, tuple[int, int]]:
     found: dict[str, tuple[int, int]] = {}
     for name, shape in followed.arrays.items():
         if len(shape) < 2:
-            used = (cell_place(each.cell)[2] for each in followed.fetches if each.array == name)
+            used = (cell_place(fetch.cell)[2] for fetch in followed.fetches if fetch.array == name)
             found[name] = 1, max(used, default=0) + 1
             continue
         places = list(product(*(range(extent) for extent in shape[:-2]))) if len(shape) < 6 else []

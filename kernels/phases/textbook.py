@@ -29,7 +29,7 @@ class NoTextbookTableError(ValueError):
 
 def textbook_table(exercise: Exercise, sizes: Mapping[str, int], tile: int) -> PhaseTable:
     """Return the table for a small product. Raises NoTextbookTableError."""
-    if exercise.operation is not Operation.MATMUL or any(each.vector for each in exercise.operands):
+    if exercise.operation is not Operation.MATMUL or any(operand.vector for operand in exercise.operands):
         raise NoTextbookTableError("only an exercise that multiplies two matrices has a table of phases")
     if tile > _LARGEST_TILE:
         raise NoTextbookTableError(f"`tile` is {tile}; the limit is {_LARGEST_TILE}")

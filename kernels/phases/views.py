@@ -105,27 +105,21 @@ def thread_rows(table: PhaseTable, block: Coordinates) -> tuple[Row, ...]:
     for thread in _threads(entries):
         row = [course_place(thread, table.launch.block)]
         for entry in entries:
-            row.extend(_load_columns(table, entry, thread, operand_of))
+            fetches = [fetch for fetch in (entry.fetches if entry else ()) if fetch.thread == thread]
+            columns = []
+            for operand in fetched_operands(table):
+                chosen = [fetch for fetch in fetches if (_operand(fetch) or _guess(fetch, operand_of)) == operand]
+                columns.append("; ".join(map(fetch_text, chosen)))
+            row.extend(columns)
             sums = [each for each in entry.accumulations if each.thread == thread] if entry else []
             row.append("; ".join(sum_text(each, several=thread in several) for each in sums))
         rows.append(tuple(row))
     return tuple(rows)
 
 
-def _load_columns(
-    table: PhaseTable, entry: BlockPhase | None, thread: Coordinates, operand_of: Mapping[tuple[str, int | None], str]
-) -> list[str]:
-    fetches = [fetch for fetch in (entry.fetches if entry else ()) if fetch.thread == thread]
-    columns = []
-    for operand in fetched_operands(table):
-        chosen = [fetch for fetch in fetches if (_operand(fetch) or _guess(fetch, operand_of)) == operand]
-        columns.append("; ".join(map(fetch_text, chosen)))
-    return columns
-
-
 def block_header(table: PhaseTable) -> Row:
     """Return the columns of `block_rows`."""
-    return ("Tiles loaded by", *(f"Block {course_place(each, table.launch.grid)}" for each in block_places(table)))
+    return ("Tiles loaded by", *(f"Block {course_place(place, table.launch.grid)}" for place in block_places(table)))
 
 
 def block_rows(table: PhaseTable, operand: str) -> tuple[Row, ...]:
@@ -163,7 +157,7 @@ def _threads(entries: Sequence[BlockPhase | None]) -> list[Coordinates]:
     found: set[Coordinates] = set()
     for entry in filter(None, entries):
         found.update(fetch.thread for fetch in entry.fetches)
-        found.update(each.thread for each in entry.accumulations)
+        found.update(accumulation.thread for accumulation in entry.accumulations)
     return sorted(found, key=lambda thread: thread[::-1])
 
 

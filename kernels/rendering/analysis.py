@@ -15,7 +15,7 @@ from kernels.rendering.phases import render_phases
 from kernels.rendering.table import percent, table
 from kernels.rendering.text_safety import cut, safe, safe_lines
 from kernels.rendering.text_style import BOLD, DIM, GREEN, RED, Style
-from kernels.verdict import Finding, Severity
+from kernels.verdict import Finding, errors_of
 from kernels.wording import plural, sizes_text
 
 FIRST_LOOK = "What to look at first"
@@ -27,13 +27,16 @@ _SHOWN_UNITS = frozenset({"GFLOPS", "bytes"})  # other units are in the titles
 def render_analysis(analysis: Analysis, source: str, file: str, style: Style) -> str:
     """The whole analysis of `source`, a text that the student calls `file`."""
     evidence, lines = analysis.evidence, safe_lines(source.rstrip())
+    body = []
+    for number, advice in enumerate(evidence.advice, 1):
+        body += style.wrap(f"{number}. {safe(advice.text)}", "  ", "     ")
     parts = [
         _head(analysis, file, style),
         style.wrap(safe(analysis.message)),
         _incorrect(analysis, style),
         _findings(analysis.findings, style),
         [line for note in evidence.notes for line in style.wrap(safe(note))],
-        _advice(evidence, style),
+        _titled(FIRST_LOOK, "", body, style),
         _titled("Line by line", "counted", annotated(lines, evidence.lines, style), style),
         _titled("Each access", "counted", access_table(evidence.lines, style), style),
         _titled("Totals", "counted", totals_text(evidence.totals), style) if evidence.extent else [],
@@ -50,7 +53,6 @@ def render_analysis(analysis: Analysis, source: str, file: str, style: Style) ->
 
 
 def _titled(title: str, basis: str, body: list[str], style: Style) -> list[str]:
-    """A section with its title and the basis of its numbers; nothing if it is empty."""
     if not body:
         return []
     return [style.paint(title, BOLD) + (style.paint(f" ({basis})", DIM) if basis else ""), *body]
@@ -79,7 +81,7 @@ def extent_text(extent: Extent) -> str:
 
 def _incorrect(analysis: Analysis, style: Style) -> list[str]:
     """A warning that the counts are of an incorrect kernel, and what they cover."""
-    if analysis.evidence.extent is None or not any(each.severity is Severity.ERROR for each in analysis.findings):
+    if analysis.evidence.extent is None or not errors_of(analysis.findings):
         return []
     text = "This kernel is incorrect; see below. "
     if analysis.evidence.theory or analysis.evidence.checklist:
@@ -98,13 +100,6 @@ def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
     return [*out, *([f"... and {plural(left, 'more finding')}; --json shows all."] if left > 0 else [])]
 
 
-def _advice(evidence: Evidence, style: Style) -> list[str]:
-    body = []
-    for number, advice in enumerate(evidence.advice, 1):
-        body += style.wrap(f"{number}. {safe(advice.text)}", "  ", "     ")
-    return _titled(FIRST_LOOK, "", body, style)
-
-
 _NUMBER: Mapping[Kind, Callable[[float], str]] = {
     Kind.COUNT: "{:,}".format,
     Kind.RATIO: "{:.2f}".format,
@@ -117,8 +112,8 @@ _ALWAYS = frozenset({"global loads", "global stores"})
 def totals_text(totals: Totals) -> list[str]:
     """The totals of the whole launch."""
     rows: dict[str, list[Counter]] = {}
-    for each in COUNTERS.values():
-        rows.setdefault(each.row, []).append(each)
+    for counter in COUNTERS.values():
+        rows.setdefault(counter.row, []).append(counter)
     rows.pop("", None)
     shown = [_sums(row, found, totals) for row, found in rows.items() if row in _ALWAYS or found[0].of(totals)]
     return [*table(shown, "<><><<"), *_by_ptx(rows, totals)]
@@ -128,9 +123,9 @@ def _sums(row: str, counters: Sequence[Counter], totals: Totals) -> tuple[str, .
     """One line of the totals. Without a count, averages are left out."""
     lead = counters[0]
     cells = [row, _number(lead, totals), lead.text or lead.unit, "", "", ""]
-    for each in counters[1:]:
-        if each.kind is Kind.COUNT or lead.of(totals):
-            cells[2 + each.column] = f"{_number(each, totals)} {each.text or each.unit}"
+    for counter in counters[1:]:
+        if counter.kind is Kind.COUNT or lead.of(totals):
+            cells[2 + counter.column] = f"{_number(counter, totals)} {counter.text or counter.unit}"
     return tuple(cells)
 
 

@@ -1,5 +1,3 @@
-"""The checklist as text."""
-
 from __future__ import annotations
 
 import textwrap

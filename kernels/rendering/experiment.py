@@ -29,7 +29,6 @@ def columns(results: Sequence[PointResult]) -> list[Quantity]:
 
 
 def results_text(name: str, results: Sequence[PointResult], points: int, style: Style) -> str:
-    """A table with one line a point."""
     found = point_table(results)
     head = f"{safe(name)}: {len(results):,} of {plural(points, 'point')}"
     lines = [style.paint(cut(head, style.width), BOLD), ""]
@@ -38,20 +37,20 @@ def results_text(name: str, results: Sequence[PointResult], points: int, style: 
         lines += ["", *style.wrap(verdicts_text(results))]
         for failure in _failures(results):
             lines += style.wrap(failure, "  ", "    ")
-    if not any(each.basis is Basis.MEASURED for each in found.columns):
+    if not any(column.basis is Basis.MEASURED for column in found.columns):
         lines += style.wrap(nothing_measured(results))
     return "\n".join(lines)
 
 
 def nothing_measured(results: Sequence[PointResult]) -> str:
     """Why no point has a speed: none was accepted, or there was no GPU."""
-    accepted = any(each.verdict is Verdict.ACCEPTED for each in results)
+    accepted = any(result.verdict is Verdict.ACCEPTED for result in results)
     return NOTHING_MEASURED if accepted else NO_POINT_MEASURED
 
 
 def verdicts_text(results: Sequence[PointResult]) -> str:
     """How many points have which verdict."""
-    counts = Counter(each.verdict.words for each in results)
+    counts = Counter(result.verdict.words for result in results)
     return f"Verdicts: {', '.join(f'{count:,} {verdict}' for verdict, count in counts.items())}."
 
 
@@ -61,15 +60,15 @@ def fixed_sizes(results: Sequence[PointResult]) -> str:
         {
             name: value
             for name, value in (results[0].sizes if results else {}).items()
-            if name not in results[0].params and all(each.sizes.get(name) == value for each in results)
+            if name not in results[0].params and all(result.sizes.get(name) == value for result in results)
         }
     )
 
 
 def _failures(results: Sequence[PointResult]) -> list[str]:
     """For each verdict but accepted, its first point and why."""
-    first = {each.verdict: each for each in reversed(results) if each.verdict is not Verdict.ACCEPTED}
-    several = len({each.kernel for each in results}) > 1
+    first = {result.verdict: result for result in reversed(results) if result.verdict is not Verdict.ACCEPTED}
+    several = len({result.kernel for result in results}) > 1
     said = []
     for each in sorted(first.values(), key=lambda each: each.number):
         line = each.finding.line if each.finding is not None else None
@@ -79,7 +78,6 @@ def _failures(results: Sequence[PointResult]) -> list[str]:
 
 
 def _point(each: PointResult | Repeated, several: bool) -> str:
-    """A point's values, after its kernel if there are several."""
     kernel = safe(each.kernel) if several else ""
     return ", ".join(part for part in (kernel, params_text(each.params)) if part)
 
@@ -134,24 +132,23 @@ class PointTable:
 
 
 def point_table(results: Sequence[PointResult], most: int | None = None) -> PointTable:
-    """The first points with the quantities that suit all."""
     shown, names = columns(results), tuple(results[0].params) if results else ()
     rows = []
-    for each in results[:most]:
-        line = f"Line {each.finding.line}: " if each.finding is not None and each.finding.line else ""
-        why = f"{line}{each.finding.message}" if each.finding is not None else ""
-        numbers = tuple((value_text(what, what.of(each)), interval_text(what, each)) for what in shown)
-        values = tuple(f"{each.params[name]:,}" for name in names)
-        rows.append(PointRow(each.kernel, values, each.verdict.words, why, numbers))
-    return PointTable(names, tuple(shown), len({each.kernel for each in results}) > 1, tuple(rows))
+    for result in results[:most]:
+        line = f"Line {result.finding.line}: " if result.finding is not None and result.finding.line else ""
+        why = f"{line}{result.finding.message}" if result.finding is not None else ""
+        numbers = tuple((value_text(what, what.of(result)), interval_text(what, result)) for what in shown)
+        values = tuple(f"{result.params[name]:,}" for name in names)
+        rows.append(PointRow(result.kernel, values, result.verdict.words, why, numbers))
+    return PointTable(names, tuple(shown), len({result.kernel for result in results}) > 1, tuple(rows))
 
 
 def _table(found: PointTable, style: Style) -> list[str]:
     heads = [("kernel", "", "<")] * found.several + [(name, "", ">") for name in found.axes] + [("verdict", "", "<")]
-    for each in found.columns:
-        measured = each.basis is Basis.MEASURED
-        named = each.unit if measured else ", ".join(filter(None, (each.name, each.speed_unit)))
-        heads += [(named, each.basis.value, ">"), *([("95 % interval", "", "<")] if measured else [])]
+    for column in found.columns:
+        measured = column.basis is Basis.MEASURED
+        named = column.unit if measured else ", ".join(filter(None, (column.name, column.speed_unit)))
+        heads += [(named, column.basis.value, ">"), *([("95 % interval", "", "<")] if measured else [])]
     rows = []
     for row in found.rows:
         cells = [*([safe(row.kernel)] * found.several), *row.values, row.verdict]
@@ -163,36 +160,34 @@ def _table(found: PointTable, style: Style) -> list[str]:
     return [*(style.paint(line, DIM) for line in lines[:2]), *lines[2:]]
 
 
-def comparison_text(found: Comparison, names: tuple[str, str], style: Style) -> str:
-    """Each pair with its ratio, and one sentence for all of them."""
-    what = found.quantity
+def comparison_text(comparison: Comparison, names: tuple[str, str], style: Style) -> str:
+    what = comparison.quantity
     head = f"{safe(names[1])} over {safe(names[0])}: {what.title.lower()}, {what.basis}"
-    several = len({each.kernel for each in found.pairs}) > 1
+    several = len({pair.kernel for pair in comparison.pairs}) > 1
     titles = [*(["kernel"] if several else []), "point", "first", "second", "ratio", "95 % interval", ""]
-    rows = [[*([safe(each.kernel)] if several else []), *_pair(each, what)] for each in found.pairs]
+    rows = [[*([safe(pair.kernel)] if several else []), *_pair(pair, what)] for pair in comparison.pairs]
     lines = [cut(line, style.width) for line in table([titles, *rows], ("<" if several else "") + "<>>><<")]
     said = [style.paint(cut(head, style.width), BOLD), "", style.paint(lines[0], DIM), *lines[1:], ""]
-    said += style.wrap(overall_text(found))
-    for count, name in ((found.only_first, names[0]), (found.only_second, names[1])):
+    said += style.wrap(overall_text(comparison))
+    for count, name in ((comparison.only_first, names[0]), (comparison.only_second, names[1])):
         if count:
             said += style.wrap(f"{plural(count, 'point')} only in {safe(name)}.")
     return "\n".join(said)
 
 
-def overall_text(found: Comparison) -> str:
-    """All pairs together, in a sentence."""
-    complete = [pair for pair in found.pairs if pair.complete]
+def overall_text(comparison: Comparison) -> str:
+    complete = [pair for pair in comparison.pairs if pair.complete]
     if not complete:
-        return f"No point has this in both: {found.quantity.title.lower()}, {found.quantity.basis}."
+        return f"No point has this in both: {comparison.quantity.title.lower()}, {comparison.quantity.basis}."
     left_out = [pair for pair in complete if not pair.in_mean]
     zeros = f"{sum(pair.differs for pair in left_out):,} of {plural(len(left_out), 'point')}"
-    if found.ratio is None or found.interval is None:
+    if comparison.ratio is None or comparison.interval is None:
         return f"There is no ratio, because each pair of values has a 0. {zeros} differ."
-    low, high = found.interval
-    what = f"Over {plural(len(complete) - len(left_out), 'point')}, the ratio is {found.ratio:.4f}"
+    low, high = comparison.interval
+    what = f"Over {plural(len(complete) - len(left_out), 'point')}, the ratio is {comparison.ratio:.4f}"
     said = [f"{what}, with a 95 % interval from {low:.4f} to {high:.4f}."]
     said += [f"{zeros} with a value of 0 differ."] if left_out else []
-    said += [] if found.differs else ["No difference shown."]
+    said += [] if comparison.differs else ["No difference shown."]
     return " ".join(said)
 
 
@@ -220,10 +215,7 @@ def repeated_text(found: Sequence[Repeated], style: Style) -> str:
 
 
 def tuning_text(tuning: Tuning, results: Sequence[PointResult], *, on_server: bool = False) -> str:
-    """A search in a few sentences: what it tried and left out, and why it stopped.
-
-    on_server: it goes on by itself
-    """
+    """A search in a few sentences: what it tried and left out, and why it stopped. on_server: it goes on by itself."""
     goal = quantity(tuning.goal)
     tried = part_of(len(tuning.tried), tuning.space, "point")
     said = [f"Search for the best {goal.title.lower()}: {tried} tried."]
@@ -235,10 +227,10 @@ def tuning_text(tuning: Tuning, results: Sequence[PointResult], *, on_server: bo
         said.append(f"{len(tuning.unfit):,} not accepted, which don't use the budget.")
     if tuning.stopped is not None or not on_server:
         said.append(_ending(tuning))
-    best = next((each for each in results if each.number == tuning.best), None)
+    best = next((result for result in results if result.number == tuning.best), None)
     if best is None:
         return " ".join((*said, f"No point has this: {goal.title.lower()}, {goal.basis}."))
-    several = f"{safe(best.kernel)} with " if len({each.kernel for each in results}) > 1 else ""
+    several = f"{safe(best.kernel)} with " if len({result.kernel for result in results}) > 1 else ""
     value = f"{value_text(goal, goal.of(best))} {goal.unit}"
     return " ".join((*said, f"Best: {several}{params_text(best.params)}, {value} ({goal.basis})."))
 

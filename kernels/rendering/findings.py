@@ -25,7 +25,7 @@ _EXACT = (Verdict.COMPILE_ERROR, Verdict.REJECTED)
 def informative_findings(report: Report) -> tuple[Finding, ...]:
     """The findings that say more than the verdict's sentence above them: another sentence, or a line to show."""
     headline = report.verdict.headline
-    return tuple(each for each in report.findings if each.message != headline or each.line is not None)
+    return tuple(finding for finding in report.findings if finding.message != headline or finding.line is not None)
 
 
 def summary_sentence(report: Report) -> str:
@@ -43,7 +43,7 @@ def headline(report: Report) -> tuple[str, str]:
         return report.verdict.headline if report.verdict is Verdict.WRONG_ANSWER else summary_sentence(report), ""
     if report.verdict is Verdict.WRONG_ANSWER:
         facts = leading.facts
-        sentence = " ".join(each.headline for each in facts.diagnoses) or failing_sizes(report)
+        sentence = " ".join(diagnosis.headline for diagnosis in facts.diagnoses) or failing_sizes(report)
         detail = facts.example or leading.message
         return explanation_of(report).cause or sentence or report.verdict.headline, detail
     if report.verdict in _EXACT:
@@ -104,10 +104,7 @@ def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
 
 
 def excerpt_labels(finding: Finding, last: int) -> Mapping[int, str]:
-    """The lines of a finding, each with the event there.
-
-    last: the last line of the source
-    """
+    """The lines of a finding, each with the event there. last: the last line of the source."""
     first, second = roles(finding)
     both = finding.other_line not in (None, finding.line)
     alone = role_of_both(finding) if finding.kind is Verdict.DATA_RACE else ""

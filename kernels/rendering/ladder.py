@@ -1,5 +1,3 @@
-"""The position of a measured speed on the reference ladder, in sentences."""
-
 from __future__ import annotations
 
 from kernels.ladder.table import Ladder, Place, Step, place
@@ -7,23 +5,22 @@ from kernels.measurement import Measurement
 from kernels.rendering.measured_numbers import one_size, speed_text
 
 
-def standing(ladder: Ladder | None, found: Measurement | None) -> tuple[str, ...]:
+def standing(ladder: Ladder | None, measurement: Measurement | None) -> tuple[str, ...]:
     """The position of a measurement and the next idea; nothing if ladder and measurement can't be compared.
 
     A ladder has GFLOPS by one size. A result that isn't ranked may not cover the whole work.
     """
-    if ladder is None or found is None or not found.ranked or found.gflops is None:
+    if ladder is None or measurement is None or not measurement.ranked or measurement.gflops is None:
         return ()
-    size = one_size(found.sizes)
+    size = one_size(measurement.sizes)
     if size is None:
         return ()
-    stands = place(ladder, found.environment.device_class, found.gflops, size)
+    stands = place(ladder, measurement.environment.device_class, measurement.gflops, size)
     return ladder_text(stands) if stands is not None else ()
 
 
-def next_idea(ladder: Ladder | None, found: Measurement | None) -> str:
-    """The idea of the next faster kernel, as a sentence; "" if there is none."""
-    sentences = standing(ladder, found)[1:]
+def next_idea(ladder: Ladder | None, measurement: Measurement | None) -> str:
+    sentences = standing(ladder, measurement)[1:]
     text = sentences[0].removeprefix(_NEXT_IDEA) if sentences else ""
     return text[:1].upper() + text[1:]
 

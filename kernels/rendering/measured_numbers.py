@@ -41,7 +41,6 @@ def sizes_named(sizes: Mapping[str, int]) -> str:
 
 
 def value_of(speed: Speed, metric: str) -> float | None:
-    """The value of a speed by which the exercise ranks, in the metric's unit."""
     values = {"time": speed.ms_median, "gbps": speed.gbps, "elements": speed.melements}
     return values.get(metric, speed.gflops)
 
@@ -59,14 +58,13 @@ def interval_of(speed: Speed, metric: str) -> tuple[float, float] | None:
     return value * speed.ms_median / long, value * speed.ms_median / short
 
 
-def ranked_value(found: Measurement) -> tuple[float, str]:
+def ranked_value(measurement: Measurement) -> tuple[float, str]:
     """The value that ranks, with its unit; the time if the metric has no value."""
-    value, unit = value_of(found, found.metric), UNITS.get(found.metric)
-    return (found.ms_median, MS) if value is None or unit is None else (value, unit)
+    value, unit = value_of(measurement, measurement.metric), UNITS.get(measurement.metric)
+    return (measurement.ms_median, MS) if value is None or unit is None else (value, unit)
 
 
 def value_text(value: float, unit: str) -> str:
-    """A value that ranks, without its unit."""
     return ms_text(value) if unit == MS else speed_text(value)
 
 
@@ -85,9 +83,8 @@ def repeats_text(found: Measurement) -> str:
     return f"Median of {plural(found.repeats, 'repeat')}{ms}{interval}.{doubt}"
 
 
-def conditions(found: Measurement) -> Mapping[str, str]:
-    """The circumstances of a measurement, by title."""
-    env, clocks = found.environment, found.clocks
+def conditions(measurement: Measurement) -> Mapping[str, str]:
+    env, clocks = measurement.environment, measurement.clocks
     most = f" of {clocks.max_sm_mhz:,}" if clocks.max_sm_mhz > clocks.sm_mhz else ""
     said = {
         "Device class": env.device_class,
@@ -97,8 +94,8 @@ def conditions(found: Measurement) -> Mapping[str, str]:
         "Driver": env.driver,
         "Compiler": f"NVRTC {env.compiler}" if env.compiler else "",
         "CuPy": env.cupy,
-        "Fastest and slowest repeat": f"{ms_text(found.spread[0])} and {ms_text(found.spread[1])} ms",
-        "Device busy for": f"{found.busy_ms:,.0f} ms" if found.busy_ms > 0 else "",
+        "Fastest and slowest repeat": f"{ms_text(measurement.spread[0])} and {ms_text(measurement.spread[1])} ms",
+        "Device busy for": f"{measurement.busy_ms:,.0f} ms" if measurement.busy_ms > 0 else "",
     }
     return {title: value for title, value in said.items() if value}
 

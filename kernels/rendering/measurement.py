@@ -43,20 +43,20 @@ def measurement_text(
     ladder: sentences on the position among known kernels
     profile: sentences from a profiler
     """
-    found = report.measurement
+    measurement = report.measurement
     if report.verdict is not Verdict.ACCEPTED:
         return []
-    if found is None:
+    if measurement is None:
         return binding_text(report, style)
-    out = _headline(found, style)
+    out = _headline(measurement, style)
     for sentence in ladder:
         out += style.wrap(safe(sentence), "  ")
-    for sentence in filter(None, (repeats_text(found), held_down_text(found.clocks))):
+    for sentence in filter(None, (repeats_text(measurement), held_down_text(measurement.clocks))):
         out += style.wrap(safe(sentence), "  ")
-    out += _remarks(found, style)
+    out += _remarks(measurement, style)
     profiled = [line for sentence in profile for line in style.wrap(safe(sentence))]
-    curve = _curve(found, style)
-    left_out = [line for text in found.left_out for line in style.wrap(f"Left out: {safe(text)}", "  ")]
+    curve = _curve(measurement, style)
+    left_out = [line for text in measurement.left_out for line in style.wrap(f"Left out: {safe(text)}", "  ")]
     return style.joined([out, binding_text(report, style), profiled, [*curve, *left_out]]).split("\n")
 
 
@@ -81,21 +81,21 @@ def device_text(report: Report) -> str:
     return "CPU device" if report.device == CPU_DEVICE else f"device class {safe(report.device)}"
 
 
-def _headline(found: Measurement, style: Style) -> list[str]:
-    value, unit = ranked_value(found)
-    where = f"Measured on {safe(found.environment.device)}"
-    text = f"{value_text(value, unit)} {unit} at {sizes_named(found.sizes)}"
-    if found.cublas_share is not None:
-        text += f", {share_text(found.cublas_share)} of cuBLAS"
+def _headline(measurement: Measurement, style: Style) -> list[str]:
+    value, unit = ranked_value(measurement)
+    where = f"Measured on {safe(measurement.environment.device)}"
+    text = f"{value_text(value, unit)} {unit} at {sizes_named(measurement.sizes)}"
+    if measurement.cublas_share is not None:
+        text += f", {share_text(measurement.cublas_share)} of cuBLAS"
     lines = style.wrap(f"{where}: {text}.", "", "  ")
     if len(lines[0]) >= len(where):
         lines[0] = style.paint(where, BOLD) + lines[0][len(where) :]
     return lines
 
 
-def _remarks(found: Measurement, style: Style) -> list[str]:
-    shown = [safe(text) for text in found.remarks[:_MOST_REMARKS]]
-    if not found.ranked:
+def _remarks(measurement: Measurement, style: Style) -> list[str]:
+    shown = [safe(text) for text in measurement.remarks[:_MOST_REMARKS]]
+    if not measurement.ranked:
         why = " ".join(_sentence(text) for text in shown)
         text = f"Not ranked. {why}".rstrip()
         return [style.paint(line, YELLOW) for line in style.wrap(text, "  ")]
@@ -106,14 +106,14 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _curve(found: Measurement, style: Style) -> list[str]:
+def _curve(measurement: Measurement, style: Style) -> list[str]:
     """The speed at each size, with a bar if there is room; nothing for a single size."""
-    speeds = found.curve
+    speeds = measurement.curve
     if len(speeds) < 2:
         return []
-    names = list(found.sizes)
-    unit = UNITS.get(found.metric)
-    values = [value_of(speed, found.metric) for speed in speeds]
+    names = list(measurement.sizes)
+    unit = UNITS.get(measurement.metric)
+    values = [value_of(speed, measurement.metric) for speed in speeds]
     columns: list[list[str]] = [[name, *(str(speed.sizes.get(name, "")) for speed in speeds)] for name in names]
     columns.append(["ms", *(ms_text(speed.ms_median) for speed in speeds)])
     if unit is not None:
@@ -143,11 +143,10 @@ def _with_bars(lines: list[str], values: Sequence[float], style: Style) -> list[
 
 
 def measured_with_text(report: Report, style: Style) -> list[str]:
-    """The conditions of a measurement, for the end of a report."""
-    found = report.measurement
-    if found is None or report.verdict is not Verdict.ACCEPTED:
+    measurement = report.measurement
+    if measurement is None or report.verdict is not Verdict.ACCEPTED:
         return []
-    said = "; ".join(f"{title}: {safe(value)}" for title, value in conditions(found).items())
+    said = "; ".join(f"{title}: {safe(value)}" for title, value in conditions(measurement).items())
     return [style.paint(line, DIM) for line in style.wrap(f"{said.replace('°', '')}.")]
 
 
@@ -198,7 +197,7 @@ def _open_points(report: Report) -> str:
     return f"missing in the checklist below: {', '.join(named)}."
 
 
-def _bound(found: Measurement | None, light: Light) -> list[tuple[str, str]]:
+def _bound(measurement: Measurement | None, light: Light) -> list[tuple[str, str]]:
     """The likely bottleneck, the speed of light, and how close the kernel came.
 
     A bound is for one size on one device. For a time of another size or device, only the bottleneck is given.
@@ -207,8 +206,8 @@ def _bound(found: Measurement | None, light: Light) -> list[tuple[str, str]]:
         return []
     title = safe(next((each.title for each in light.resources if each.resource == light.limit), light.limit))
     size, device = sizes_named(light.sizes), safe(light.device)
-    speed = _same(found, light)
-    if found is None or speed is None or speed.ms_median <= 0:
+    speed = _same(measurement, light)
+    if measurement is None or speed is None or speed.ms_median <= 0:
         return [("modelled", f"likely bottleneck at {size} on {device}: {title}.")]
     most = f", so {speed_text(light.gflops)} GFLOPS at most" if light.gflops else ""
     least = f"{device} needs at least {ms_text(light.milliseconds)} ms there{most}"
@@ -217,16 +216,16 @@ def _bound(found: Measurement | None, light: Light) -> list[tuple[str, str]]:
     against = f"at {size} this kernel took {ms_text(speed.ms_median)} ms, {share_text(share)} of the speed of light."
     if share > 1:
         against += " It is faster than the model allows, so the model doesn't fit this kernel."
-    elif dict(light.sizes) != dict(found.sizes):
-        against += f" At {sizes_named(found.sizes)} the speed of light differs."
+    elif dict(light.sizes) != dict(measurement.sizes):
+        against += f" At {sizes_named(measurement.sizes)} the speed of light differs."
     return [("modelled", bound), ("measured against modelled", against)]
 
 
-def _same(found: Measurement | None, light: Light) -> Speed | None:
+def _same(measurement: Measurement | None, light: Light) -> Speed | None:
     """The measured speed at the bound's size and on the bound's device."""
-    if found is None:
+    if measurement is None:
         return None
-    named = devices().get(found.environment.device_class)
+    named = devices().get(measurement.environment.device_class)
     if named is None or named.title != light.device:
         return None
-    return next((speed for speed in (found, *found.curve) if dict(speed.sizes) == dict(light.sizes)), None)
+    return next((speed for speed in (measurement, *measurement.curve) if dict(speed.sizes) == dict(light.sizes)), None)

@@ -13,7 +13,6 @@ MOST_WARNINGS = 5
 
 
 def warnings_text(warnings: Sequence[Diagnostic], style: Style, most: int = MOST_WARNINGS) -> list[str]:
-    """A section with the first warnings, each with its line."""
     if not warnings:
         return []
     shown = [

@@ -12,21 +12,21 @@ from kernels.wording import plural
 _BAR = 32
 
 
-def render_occupancy(found: Survey, style: Style, name: str = "") -> str:
+def render_occupancy(survey: Survey, style: Style, name: str = "") -> str:
     """The whole text; `name` is the kernel's, as the caller knows it."""
     parts = [
-        _head(found, style, name),
-        _use(found, style),
-        _formulas(found, style),
-        _curve(found, style),
-        _suggestion(found, style),
+        _head(survey, style, name),
+        _use(survey, style),
+        _formulas(survey, style),
+        _curve(survey, style),
+        _suggestion(survey, style),
     ]
     return style.joined(parts)
 
 
-def _head(found: Survey, style: Style, name: str) -> list[str]:
-    held, figures = found.occupancy, found.figures
-    where = f"compute capability {found.cc}" + (f" ({found.device})" if found.device else "")
+def _head(survey: Survey, style: Style, name: str) -> list[str]:
+    held, figures = survey.occupancy, survey.figures
+    where = f"compute capability {survey.cc}" + (f" ({survey.device})" if survey.device else "")
     asked = (
         f"{plural(figures.threads, 'thread')} per block, {plural(figures.registers, 'register')} per thread, "
         f"{figures.static:,} + {figures.dynamic:,} bytes of shared memory per block (static + dynamic)"
@@ -43,19 +43,19 @@ def _head(found: Survey, style: Style, name: str) -> list[str]:
     return [title, *style.wrap(what, "  "), *style.wrap(f"On {where}, {asked}.", "  ")]
 
 
-def _use(found: Survey, style: Style) -> list[str]:
+def _use(survey: Survey, style: Style) -> list[str]:
     """How much of each resource a block takes, and how many blocks fit."""
-    held, figures = found.occupancy, found.figures
+    held, figures = survey.occupancy, survey.figures
     if held.refused:
         return []
-    shares = taken(limits_of(found.cc), held.threads, held.registers, held.shared_bytes, barriers=figures.barriers)
+    shares = taken(limits_of(survey.cc), held.threads, held.registers, held.shared_bytes, barriers=figures.barriers)
     rows = [("per block", "available", "", "blocks", "")]
     for resource, (takes, has) in shares.items():
         what = f"{'bytes of ' if resource == Resource.SHARED else ''}{resource_title(resource)}"
         mark = "<- limit" if resource in held.limiting else ""
         rows.append((f"{takes:,}", f"{has:,}", what, f"{held.limits[resource]:,}", mark))
     body = table(rows, ">><><")
-    limits = limits_of(found.cc)
+    limits = limits_of(survey.cc)
     if limits.reserved:
         body += style.wrap(f"The system reserves {limits.reserved:,} bytes of shared memory for each block.", "  ")
     if held.shared_bytes > STATIC_SHARED:
@@ -67,12 +67,12 @@ def _use(found: Survey, style: Style) -> list[str]:
     return [style.paint("Limits", BOLD), *body]
 
 
-def _formulas(found: Survey, style: Style) -> list[str]:
+def _formulas(survey: Survey, style: Style) -> list[str]:
     """The lab's formula as written, corrected for one multiprocessor, and the full calculation."""
-    held, limits = found.occupancy, limits_of(found.cc)
+    held, limits = survey.occupancy, limits_of(survey.cc)
     if held.refused:
         return []
-    number = found.multiprocessors
+    number = survey.multiprocessors
     above, below = f"{limits.blocks} * {held.threads}", f"{limits.threads} * "
     literal = f"{limits.blocks * held.threads / limits.threads:.3g} / multiProcessorCount"
     rows = [
@@ -96,29 +96,29 @@ def _formulas(found: Survey, style: Style) -> list[str]:
     return [style.paint("The lab's formula", BOLD), *table(rows, "<<<"), *style.wrap(why, "  ")]
 
 
-def _curve(found: Survey, style: Style) -> list[str]:
+def _curve(survey: Survey, style: Style) -> list[str]:
     title = style.paint("By block size", BOLD)
-    shared = f"{found.rule} bytes of dynamic shared memory" if found.rule else "the same shared memory"
+    shared = f"{survey.rule} bytes of dynamic shared memory" if survey.rule else "the same shared memory"
     note = style.wrap(f"With the same registers, and {shared}.", "  ")
     mark = "█" if style.unicode else "#"
     rows = [
-        (f"{point.threads}", percent(point.share), mark * round(_BAR * point.share), _remarks(found, point))
-        for point in found.curve
+        (f"{point.threads}", percent(point.share), mark * round(_BAR * point.share), _remarks(survey, point))
+        for point in survey.curve
     ]
     return [title, *note, *table(rows, ">><<")]
 
 
-def _remarks(found: Survey, point: Occupancy) -> str:
+def _remarks(survey: Survey, point: Occupancy) -> str:
     words = []
-    if point.threads == found.figures.threads:
+    if point.threads == survey.figures.threads:
         words.append("this block")
-    if point.threads == found.suggestion.threads:
+    if point.threads == survey.suggestion.threads:
         words.append("suggested")
     return f"<- {', '.join(words)}" if words else ""
 
 
-def _suggestion(found: Survey, style: Style) -> list[str]:
-    suggestion, at_square = found.suggestion, found.at_square
+def _suggestion(survey: Survey, style: Style) -> list[str]:
+    suggestion, at_square = survey.suggestion, survey.at_square
     title = style.paint("Suggested block size", BOLD)
     if at_square is None:
         return [title, *style.wrap("None: no block size can be launched.", "  ")]
@@ -126,8 +126,8 @@ def _suggestion(found: Survey, style: Style) -> list[str]:
         f"{suggestion.threads} threads, {plural(suggestion.blocks_per_sm, 'block')} on a multiprocessor. "
         "cudaOccupancyMaxPotentialBlockSizeVariableSMem returns the same."
     )
-    if found.multiprocessors is not None:
-        text += f" It takes {suggestion.blocks_per_sm * found.multiprocessors:,} blocks to fill the device."
+    if survey.multiprocessors is not None:
+        text += f" It takes {suggestion.blocks_per_sm * survey.multiprocessors:,} blocks to fill the device."
     lab = (
         f"The lab rounds down to a square: 4^floor(ln({suggestion.threads}) / ln(4)) = {suggestion.square} threads, "
         f"BLOCK_SIZE {suggestion.side}, occupancy {percent(at_square.share)}."

@@ -29,19 +29,11 @@ _NARROWEST_CELL = 30
 _FIGURE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]+\)")
 
 
-def render_phases(
-    table: PhaseTable, blocks: Sequence[Coordinates] | None = None, *, most_rows: int = _MOST_ROWS, width: int = _WIDTH
-) -> str:
-    """The work of each thread by phase for some blocks, and the loads of all blocks.
-
-    blocks: as x, y, z; None for the first block
-    most_rows: the largest number of threads listed for a block
-    width: columns of a line
-    """
-    chosen = block_places(table)[:1] if blocks is None else blocks
+def render_phases(table: PhaseTable, *, width: int = _WIDTH) -> str:
+    """The work of each thread of the first block by phase, and the loads of all blocks. width: columns of a line."""
     sizes = ", ".join(f"{name}={value}" for name, value in table.sizes.items())
     parts = [[f"Execution phases at {sizes}, tile {table.tile}"]]
-    parts += [_block(table, block, most_rows, width) for block in chosen]
+    parts += [_block(table, block, width) for block in block_places(table)[:1]]
     parts += [_loads(table, operand, width) for operand in fetched_operands(table)]
     parts.append(textwrap.wrap(table.note, width) if table.note else [])
     return "\n\n".join("\n".join(part) for part in parts if part)
@@ -50,13 +42,12 @@ def render_phases(
 def render_handout(handout: str, phases: Sequence[HandoutPhases]) -> str:
     """The handout with each table of phases as text, and the description of each figure in its place."""
     lines = handout_lines(handout)
-    for each in reversed(phases):
-        lines[each.line - 1 : each.last] = ["```text", *render_phases(each.table).split("\n"), "```"]
+    for phase in reversed(phases):
+        lines[phase.line - 1 : phase.last] = ["```text", *render_phases(phase.table).split("\n"), "```"]
     return _FIGURE.sub(r"Figure: \1", "\n".join(lines))
 
 
-def _block(table: PhaseTable, block: Coordinates, most_rows: int, width: int) -> list[str]:
-    """A table for each phase of one block."""
+def _block(table: PhaseTable, block: Coordinates, width: int) -> list[str]:
     header, rows = thread_header(table), thread_rows(table, block)
     step = len(fetched_operands(table)) + 1
     lines = [f"Block {course_place(block, table.launch.grid)}"]
@@ -64,10 +55,10 @@ def _block(table: PhaseTable, block: Coordinates, most_rows: int, width: int) ->
         columns = range(1 + number * step, 1 + (number + 1) * step)
         names = (header[0], *(header[column].partition(": ")[2] for column in columns))
         picked = [(row[0], *(row[column] for column in columns)) for row in rows]
-        cells = [tuple(cell.split("; ") for cell in row) for row in picked if any(row[1:])][:most_rows]
+        cells = [tuple(cell.split("; ") for cell in row) for row in picked if any(row[1:])][:_MOST_ROWS]
         shown = [names, *chain.from_iterable(map(_stacked, _narrowed(cells, names, width)))]
         lines += [f"  Phase {phase.number}", *aligned(shown, "<" * (step + 1), indent=4)]
-    left = len(rows) - most_rows
+    left = len(rows) - _MOST_ROWS
     lines += [f"  ... and {left} more threads"] if left > 0 else []
     left = len(table.phases) - _MOST_PHASES
     return lines + ([f"  ... and {left} more phases; --json has them"] if left > 0 else [])

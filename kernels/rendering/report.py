@@ -81,7 +81,6 @@ def log_text(report: Report, source: str, style: Style) -> str:
 
 
 def _explanation(report: Report, source: str, style: Style, most: int) -> list[list[str]]:
-    """The findings and the advice."""
     lines = safe_lines(source.rstrip()) if _is_text(source) else []
     return [*findings_text(report, lines, style, most), _advice(report, style)]
 

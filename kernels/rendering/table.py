@@ -1,5 +1,3 @@
-"""Aligned columns of text."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -8,10 +6,7 @@ from kernels.rendering.text_safety import width
 
 
 def table(rows: Sequence[Sequence[str]], align: str, gap: int = 2, indent: int = 2) -> list[str]:
-    """The rows as lines, each column as wide as its widest cell.
-
-    align: a character for each column, `<` or `>`
-    """
+    """The rows as lines, each column as wide as its widest cell. align: a character for each column, `<` or `>`."""
     widths = [max((width(row[i]) for row in rows), default=0) for i in range(len(align))]
     used = [i for i, columns in enumerate(widths) if columns]
     return [

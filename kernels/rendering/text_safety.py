@@ -16,7 +16,6 @@ def safe(text: str) -> str:
 
 
 def safe_lines(text: str) -> list[str]:
-    """The lines of a text, each made safe."""
     return [safe(line) for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
 
 

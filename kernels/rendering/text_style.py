@@ -1,5 +1,3 @@
-"""The look of text on a terminal."""
-
 from __future__ import annotations
 
 import re

@@ -27,7 +27,7 @@ from kernels.report.source_facts import (
     statements_at,
 )
 from kernels.report.unwritten import unwritten_step
-from kernels.verdict import CaseStatus, Finding, Severity, Verdict
+from kernels.verdict import CaseStatus, Finding, Verdict, errors_of
 from kernels.wording import lines_named, listed, plural
 
 _BUILT_IN = {"blockDim", "gridDim", "threadIdx", "blockIdx", "x", "y", "z"}
@@ -114,14 +114,13 @@ _REPAIRS: Mapping[Mistake, str] = {
 
 
 def next_step(report: Report, lines: Sequence[str]) -> Step:
-    """The step after this report, with the lines that show why.
-
-    lines: of the graded source
-    """
+    """The step after this report, with the lines that show why. lines: of the graded source."""
     leading = [finding for finding in report.findings if finding.kind is report.verdict]
-    leading = [finding for finding in leading if finding.severity is Severity.ERROR] or leading
+    leading = errors_of(leading) or leading
     first = leading[0] if leading else Finding(report.verdict, "")
-    step = _general(report, lines, leading)
+    known = _KNOWN.get(report.verdict) if leading else None
+    step = known(leading, report, lines) if known is not None else None
+    step = step or Step(report.verdict.value, report.verdict.advice)
     unknown, meant = (*first.facts.names, "", "")[:2]
     text = step.text.format(
         unknown=unknown,
@@ -142,13 +141,6 @@ def _at(findings: Sequence[Finding]) -> str:
     if len(known) > _MOST_LINES:
         return f" at lines {', '.join(map(str, known[:_MOST_LINES]))} and others"
     return f" at {lines_named(known)}" if known else ""
-
-
-def _general(report: Report, lines: Sequence[str], leading: Sequence[Finding]) -> Step:
-    """The step with its placeholders."""
-    known = _KNOWN.get(report.verdict) if leading else None
-    step = known(leading, report, lines) if known is not None else None
-    return step or Step(report.verdict.value, report.verdict.advice)
 
 
 def _rejected(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:

@@ -157,5 +157,5 @@ def _end(line: int, other: int, lines: Sequence[str]) -> int:
 
 
 def _outermost(line: int, other: int, lines: Sequence[str]) -> Statement | None:
-    alone = [each for each in statements_at(line, lines) if not each.first <= other <= each.last]
+    alone = [statement for statement in statements_at(line, lines) if not statement.first <= other <= statement.last]
     return alone[-1] if alone else None

@@ -179,7 +179,6 @@ def _too_few_threads(report: Report) -> tuple[int, int] | None:
 
 
 def _enough_threads(few: tuple[int, int], lines: Sequence[str]) -> str:
-    """The advice for a launch with so few threads for so many elements."""
     threads, elements = few
     counts = f"The launch has {plural(threads, 'thread')} for {plural(elements, 'element')}"
     if elements % threads == 0:
@@ -195,10 +194,7 @@ def _launch_comment(lines: Sequence[str]) -> int:
 
 
 def _exchange(leading: Finding, found: Sequence[int], lines: Sequence[str]) -> Step | None:
-    """Which indices to correct, if some are exchanged; None if none are known to be.
-
-    found: the lines to look at
-    """
+    """Which indices to correct, if some are exchanged; None if none are known to be. found: the lines to look at."""
     if wrong := repairs(leading.facts, lines):
         return Step("tile_indices", repair_text(wrong).replace("{", "{{").replace("}", "}}"))
     facts, index = leading.facts, "Which of the two belongs to `threadIdx.x`?"
@@ -291,7 +287,7 @@ def _reset(lines: Sequence[str]) -> tuple[int, str, int] | None:
 
 def _tile_loads(report: Report, lines: Sequence[str]) -> Iterator[tuple[re.Pattern[str], str]]:
     """A pattern of the lines that load tiles, if only a single tile comes out correct."""
-    stored = {found[1] for line in lines if (found := _STORED.match(line)) and is_shared(found[1], lines)}
+    stored = {match[1] for line in lines if (match := _STORED.match(line)) and is_shared(match[1], lines)}
     if not stored or sizes_that_fail(report) is not Sizes.LARGER_THAN_A_TILE:
         return
     load = rf"^[ \t]*+(?:{'|'.join(stored)})[ \t]*+\[.{{0,200}}?\][ \t]*+=(?!=)(?=.{{0,400}}\[)"
@@ -332,7 +328,6 @@ def _patterns(finding: Finding) -> Iterator[tuple[re.Pattern[str], str]]:
 
 
 def _reads(diagnosis: Diagnosed) -> re.Pattern[str]:
-    """A pattern of the lines that read one of the matrices."""
     return re.compile(rf"^[^=\n]*+=.*\b(?:{'|'.join(diagnosis.names)})\s*+\[")
 
 

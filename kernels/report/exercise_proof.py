@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kernels.exercise import Exercise, Operation
 from kernels.exercise.wrong_kernels import FOLDER, WrongKernel
 from kernels.report.model import Report
-from kernels.verdict import CaseStatus, Severity, Verdict
+from kernels.verdict import CaseStatus, Verdict, errors_of
 from kernels.wording import listed
 
 SOLUTION, STARTER = "solution.cu", "starter.cu"
@@ -39,15 +39,15 @@ class ProofKernel:
         if self.wrong.shown_by(report.verdict, report.findings):
             return ""
         at = f" at line {self.wrong.line}" if self.wrong.line is not None else ""
-        return f"expected: {listed([each.words for each in self.wrong.verdicts], 'or')}{at}"
+        return f"expected: {listed([verdict.words for verdict in self.wrong.verdicts], 'or')}{at}"
 
     def warning(self, exercise: Exercise, report: Report) -> str:
         """Why other inputs may hide the mistake of an incorrect kernel; "" if no case says so."""
         if self.wrong is None or report.verdict is not Verdict.WRONG_ANSWER:
             return ""
         failed = [check.case for check in report.checks if check.status is CaseStatus.FAILED]
-        found = (each for each in report.findings if each.kind is report.verdict)
-        incorrect = sum(each.count for each in found if each.severity is Severity.ERROR)
+        found = (finding for finding in report.findings if finding.kind is report.verdict)
+        incorrect = sum(each.count for each in errors_of(found))
         elements = _output_elements(exercise, report.tile)
         if incorrect > len(failed) or all(elements.get(case, 0) == 1 for case in failed):
             return ""

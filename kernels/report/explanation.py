@@ -30,10 +30,7 @@ _LONGEST = 2_000
 
 
 def explained(report: Report, lines: Sequence[str]) -> Explanation:
-    """Explain a report.
-
-    lines: of the graded source; none for an explanation by the report alone
-    """
+    """Explain a report. lines: of the graded source; none for an explanation by the report alone."""
     if len(lines) > _LONGEST:
         lines = ()
     if report.launches:
@@ -67,7 +64,6 @@ def explanation_of(report: Report) -> Explanation:
 
 
 def marked_lines(notes: Sequence[LineNote]) -> Mapping[int, str]:
-    """The text of each line."""
     return {note.line: note.text for note in notes}
 
 
@@ -79,12 +75,12 @@ def _extents(name: str, lines: Sequence[str], tile: int) -> tuple[int, ...]:
     """Rows and columns of an array in shared memory; empty if its declaration doesn't show them."""
     declared = re.compile(rf"\b{re.escape(name)}\s*+((?:\[[^\[\]]++\])++)")
     code = [code_of(number, lines) for number in range(1, len(lines) + 1)]
-    macros = {found[1]: int(found[2]) for line in code if (found := _DEFINED.search(line))}
+    macros = {match[1]: int(match[2]) for line in code if (match := _DEFINED.search(line))}
     known = {"TILE_WIDTH": tile, "BLOCK_SIZE": tile, **macros}
     for line in code:
-        if "__shared__" in line and (found := declared.search(line)):
+        if "__shared__" in line and (match := declared.search(line)):
             try:
-                sizes = [Expression.parse(each).evaluate(known) for each in _EXTENT.findall(found[1])]
+                sizes = [Expression.parse(each).evaluate(known) for each in _EXTENT.findall(match[1])]
             except ExpressionError:
                 return ()
             return (sizes[-2] if sizes[1:] else 1, sizes[-1]) if min(sizes) > 0 else ()

@@ -41,9 +41,14 @@ def guard(finding: Finding, name: str, at: str, lines: Sequence[str]) -> tuple[s
     if (line := declared_shared(name, lines)) is not None:
         text = f"Compare the index of {access}{at} with the size of `{name}`, which line {line} declares."
         return "guard.shared", text
-    if any(each < 0 for each in finding.indices):
+    if any(index < 0 for index in finding.indices):
         return "guard.negative", f"Guard {access}{at}. Its index must not be below 0."
-    length = _length_name(finding, index, lines)
+    # The kernel's only integer parameter, if it is the array's length in the example; "" otherwise. An index of a block
+    # alone, such as `output[blockIdx.x]`, ends earlier.
+    lengths = integer_parameters(lines)
+    of_thread = names_in(index) & reached_names({"threadIdx"}, code_of_all(lines))
+    same = finding.facts.elements == _only_size(finding)
+    length = lengths[0] if same and of_thread and len(lengths) == 1 else ""
     limit = f"`{length}`" if length else "the number of elements"
     if len(finding.indices) < 2 and _stores_together(index, code):
         condition = f"`{index} < {length}`" if length else f"`{index}` is less than {limit}"
@@ -81,12 +86,12 @@ def either_is_enough(finding: Finding, lines: Sequence[str]) -> Step | None:
     used = names_in(" ".join(re.findall(r"\[([^\[\]]*)\]", own)))
     tests = [(finding.line or 0, own.partition("?")[0])] if "?" in own else []
     tests += [
-        (each.first, parts_of(each, lines).condition)
-        for each in statements_at(finding.line or 0, lines)
-        if each.word == "if" and not re.search(r"\belse\b", code_between(each.first, each.last, lines))
+        (statement.first, parts_of(statement, lines).condition)
+        for statement in statements_at(finding.line or 0, lines)
+        if statement.word == "if" and not re.search(r"\belse\b", code_between(statement.first, statement.last, lines))
     ]
     for number, test in tests:
-        if (found := _EITHER.search(test)) is not None and {found[1], found[2]} <= used:
+        if (match := _EITHER.search(test)) is not None and {match[1], match[2]} <= used:
             text = f"The `||` at line {number} lets a thread pass if only one index is inside. Write `&&` instead."
             return Step("either_is_enough", text, {number: "one of two is enough"})
     return None
@@ -94,10 +99,10 @@ def either_is_enough(finding: Finding, lines: Sequence[str]) -> Step | None:
 
 def limit_of_all(findings: Sequence[Finding], names: Sequence[str], lines: Sequence[str]) -> str:
     """What the indices of accesses to several lines or arrays must be less than."""
-    below = any(index < 0 for each in findings for index in each.indices)
+    below = any(index < 0 for finding in findings for index in finding.indices)
     if below or any(is_shared(name, lines) for name in names):
         return "Compare each index with the size of its array."
-    if all(len(each.indices) > 1 for each in findings if each.example is not None):
+    if all(len(finding.indices) > 1 for finding in findings if finding.example is not None):
         return "Its row and its column must be inside the matrix."
     return "Its index must be less than the number of elements."
 
@@ -121,17 +126,6 @@ def _limit(finding: Finding, index: str, limit: str, lines: Sequence[str]) -> st
     if integer_parameters(lines) == [width] and size is not None and finding.facts.elements == size * size:
         return f"`{row}` and `{column}` must both be less than `{width}`."
     return f"`{column}` must be less than `{width}`, and `{row}` less than the number of rows."
-
-
-def _length_name(finding: Finding, index: str, lines: Sequence[str]) -> str:
-    """The kernel's only integer parameter, if it is the array's length in the example; "" otherwise.
-
-    An index of a block alone, such as `output[blockIdx.x]`, ends earlier.
-    """
-    lengths = integer_parameters(lines)
-    of_thread = names_in(index) & reached_names({"threadIdx"}, code_of_all(lines))
-    same = finding.facts.elements == _only_size(finding)
-    return lengths[0] if same and of_thread and len(lengths) == 1 else ""
 
 
 def _only_size(finding: Finding) -> int | None:

@@ -123,7 +123,6 @@ class Report:
 
     @property
     def inputs(self) -> str:
-        """The kind of inputs of the first case; "" without one."""
         return case_parts(self.checks[0].case)[1] if self.checks else ""
 
 
@@ -183,7 +182,6 @@ def message_for(
 
 
 def to_json(report: Report) -> dict[str, Any]:
-    """The report as one JSON object."""
     plain: dict[str, Any] = to_plain(report)
     return plain
 

@@ -68,7 +68,7 @@ _VERBS = {kind.verb: kind for kind in AccessKind} | {
 
 def with_facts(report: Report) -> Report:
     """The report of an older version, with the facts that its messages have."""
-    findings = tuple(replace(each, facts=_facts(each), example=_example(each)) for each in report.findings)
+    findings = tuple(replace(finding, facts=_facts(finding), example=_example(finding)) for finding in report.findings)
     advice = tuple(replace(each, goal=_goal(each.text)) for each in report.evidence.advice)
     return replace(
         report,
@@ -80,22 +80,22 @@ def with_facts(report: Report) -> Report:
 
 def _example(finding: Finding) -> Example | None:
     example = finding.example
-    found = _ELEMENT.fullmatch((example and example.element) or "")
-    if example is None or found is None:
+    match = _ELEMENT.fullmatch((example and example.element) or "")
+    if example is None or match is None:
         return example
-    return replace(example, array=found[1], indices=tuple(map(_number, re.findall(r"-?\d+", found[2]))))
+    return replace(example, array=match[1], indices=tuple(map(_number, re.findall(r"-?\d+", match[2]))))
 
 
 def _goal(text: str) -> str:
-    found = _GOAL.match(text)
-    return "" if found is None else found[0]
+    match = _GOAL.match(text)
+    return "" if match is None else match[0]
 
 
 def _counted(check: CaseCheck) -> CaseCheck:
-    found = _INCORRECT.search(check.note)
-    if found is None:
+    match = _INCORRECT.search(check.note)
+    if match is None:
         return check
-    return replace(check, incorrect=_number(found[1]), elements=_number(found[2]))
+    return replace(check, incorrect=_number(match[1]), elements=_number(match[2]))
 
 
 def _facts(finding: Finding) -> Facts:
@@ -108,7 +108,7 @@ def _facts(finding: Finding) -> Facts:
     largest, elements = _LARGEST.search(text), _ELEMENTS.search(text)
     return Facts(
         next(mistakes, Mistake.OTHER),
-        names=found.groups() if (found := _UNDEFINED.search(text)) else (),
+        names=match.groups() if (match := _UNDEFINED.search(text)) else (),
         largest_tile=_number(largest[1]) if largest and kind is Verdict.RESOURCE_LIMIT else 0,
         elements=_number(elements[1]) if elements and kind is Verdict.OUT_OF_BOUNDS else 0,
         stores=" writes " in text,
@@ -130,16 +130,16 @@ def _of_output(text: str) -> Facts:
 
 
 def _diagnosed(text: str) -> Diagnosed:
-    found = _DIAGNOSIS.fullmatch(text)
-    cases, failing, sentence, more = found.groups() if found else (None, None, text, None)
+    match = _DIAGNOSIS.fullmatch(text)
+    cases, failing, sentence, more = match.groups() if match else (None, None, text, None)
     key, names = next(_named(sentence), ("", ()))
     return Diagnosed(key, sentence, more or "", names, int(cases or 1), int(failing or 1))
 
 
 def _named(sentence: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     for key, pattern in _DIAGNOSES:
-        if found := re.search(pattern, sentence):
-            yield key, (found["first"], found["second"]) if key == "swapped" else found.groups()
+        if match := re.search(pattern, sentence):
+            yield key, (match["first"], match["second"]) if key == "swapped" else match.groups()
 
 
 def _of_race(finding: Finding) -> Facts:

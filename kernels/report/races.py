@@ -1,5 +1,3 @@
-"""The next step after a data race."""
-
 from __future__ import annotations
 
 import re
@@ -51,7 +49,6 @@ class Race:
 
     @property
     def one_line(self) -> bool:
-        """Whether both accesses are in the same line."""
         return self.finding.other_line in {None, self.finding.line}
 
     @property
@@ -240,6 +237,6 @@ def _loop_of_steps(race: Race) -> Statement | None:
     if not stores or not moves or race.one_store or re.search(r"sync|wait|barrier|shfl", code):
         return None
     differing = reached_names({"threadIdx"}, code_of_all(race.lines))
-    outer = [each for each in statements_at(loop.first, race.lines) if each.start < loop.start]
+    outer = [statement for statement in statements_at(loop.first, race.lines) if statement.start < loop.start]
     conditions = (names_in(parts_of(each, race.lines).condition) for each in outer)
     return None if any(names & differing for names in conditions) else loop

@@ -37,7 +37,6 @@ def code_between(first: int, last: int, lines: Sequence[str]) -> str:
 
 
 def line_at(code: str, place: int) -> int:
-    """The number of the line with this character."""
     return code.count("\n", 0, place) + 1
 
 
@@ -64,7 +63,6 @@ def declared_shared(name: str, lines: Sequence[str]) -> int | None:
 
 
 def integer_parameters(lines: Sequence[str]) -> list[str]:
-    """The integer parameters of the file's kernels, in their order."""
     heads = re.findall(r"__global__[^{;]*", "\n".join(lines))
     found = (re.findall(r"\b(?:int|unsigned|size_t)\s+(\w+)\s*[,)]", head) for head in heads)
     return list(dict.fromkeys(name for names in found for name in names))
@@ -119,7 +117,7 @@ def statements_at(line: int, lines: Sequence[str]) -> list[Statement]:
 
 def loop_at(line: int, lines: Sequence[str]) -> Statement | None:
     """The innermost loop around a line, unless all of it is on one line."""
-    loops = (each for each in statements_at(line, lines) if each.is_loop)
+    loops = (statement for statement in statements_at(line, lines) if statement.is_loop)
     return next(loops, None)
 
 

@@ -83,29 +83,34 @@ def repair_text(found: Sequence[Repair]) -> str:
 
 
 def _of_tile(matrix: str, used: tuple[str, str], needed: tuple[str, str], code: str) -> list[Repair]:
-    """The repairs for the tile of one matrix."""
-    cells = _cells_of_tile(matrix, code)
-    stores, uses = ([each for each in cells if bool(each.value) is stored] for stored in (True, False))
+    # All cells of the only shared array that the matrix is loaded into; empty if one can't be read
+    declared = (line for line in code.split("\n") if "__shared__" in line)
+    names = {name for line in declared for name in re.findall(r"\b(\w+)\s*\[", line)}
+    loaded = re.compile(rf"\b{re.escape(matrix)}\s*\[")
+    arrays = [_cells(name, code) for name in sorted(names)[:_MOST_ARRAYS]]
+    tiles = [cells for cells in arrays if any(loaded.search(cell.value) for cell in cells)]
+    cells = tiles[0] if len(tiles) == 1 else []
+    stores, uses = ([cell for cell in cells if bool(cell.value) is stored] for stored in (True, False))
     kinds = _Kinds(code)
     if not stores or not uses:
         return []
-    if all(kinds.of(each) == used for each in uses):
+    if all(kinds.of(use) == used for use in uses):
         return _at_uses(uses, stores[0], needed, kinds)
     # A tile that is used correctly, but comes out transposed, is stored transposed.
-    if used == needed[::-1] and all(kinds.of(each) == needed for each in uses):
-        return [each.repaired(each.column, each.row) for each in stores]
+    if used == needed[::-1] and all(kinds.of(use) == needed for use in uses):
+        return [store.repaired(store.column, store.row) for store in stores]
     return []
 
 
 def _at_uses(uses: Sequence[Cell], store: Cell, needed: tuple[str, str], kinds: _Kinds) -> list[Repair]:
     """Each use with the needed indices. An index that a use lacks is taken from the store."""
     found = []
-    for each in uses:
+    for use in uses:
         known = dict(zip(kinds.of(store), (store.row, store.column), strict=True))
-        known |= dict(zip(kinds.of(each), (each.row, each.column), strict=True))
+        known |= dict(zip(kinds.of(use), (use.row, use.column), strict=True))
         if not set(needed) <= known.keys():
             return []
-        found.append(each.repaired(*(known[kind] for kind in needed)))
+        found.append(use.repaired(*(known[kind] for kind in needed)))
     return found
 
 
@@ -125,16 +130,6 @@ class _Kinds:
         names = names_in(one_name(index))
         of_x, of_y = bool(names & self._of_x), bool(names & self._of_y)
         return ("" if of_y else "tx") if of_x else "ty" if of_y else "k"
-
-
-def _cells_of_tile(matrix: str, code: str) -> list[Cell]:
-    """All cells of the only shared array that the matrix is loaded into; empty if one can't be read."""
-    declared = (line for line in code.split("\n") if "__shared__" in line)
-    names = {name for line in declared for name in re.findall(r"\b(\w+)\s*\[", line)}
-    loaded = re.compile(rf"\b{re.escape(matrix)}\s*\[")
-    arrays = [_cells(name, code) for name in sorted(names)[:_MOST_ARRAYS]]
-    tiles = [cells for cells in arrays if any(loaded.search(each.value) for each in cells)]
-    return tiles[0] if len(tiles) == 1 else []
 
 
 def _cells(name: str, code: str) -> list[Cell]:

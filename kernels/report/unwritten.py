@@ -44,10 +44,7 @@ _DECLARED = re.compile(r"\b(?:float|double|int|unsigned|half|bool)\s++(\w[^;(){}
 
 
 def unwritten_step(finding: Finding, lines: Sequence[str], *, padded: bool) -> Step:
-    """The step after this finding.
-
-    padded: whether only sizes with a partial tile fail, in a product of matrices
-    """
+    """The step after this finding. padded: whether only sizes with a partial tile fail, in a product of matrices."""
     name = finding.array
     if finding.example is None or not finding.example.element:
         shuffle = finding.facts.mistake is Mistake.SHUFFLE
@@ -108,17 +105,17 @@ def _early_end(finding: Finding, lines: Sequence[str]) -> int | None:
 def _condition_around(finding: Finding, name: str, lines: Sequence[str]) -> int | None:
     """The `if` or loop around a load and its barrier that threads of one block decide differently."""
     for store in stores_to(name, lines)[:_MOST_STORES]:
-        for each in statements_at(store, lines)[:_MOST_STORES]:
-            waits = "__syncthreads" in code_between(each.first, each.last, lines)
-            if waits and each.first <= (finding.line or 0) <= each.last and _differs([each], lines):
-                return each.first
+        for statement in statements_at(store, lines)[:_MOST_STORES]:
+            waits = "__syncthreads" in code_between(statement.first, statement.last, lines)
+            if waits and statement.first <= (finding.line or 0) <= statement.last and _differs([statement], lines):
+                return statement.first
     return None
 
 
 def _differs(statements: Sequence[Statement], lines: Sequence[str]) -> bool:
     """Whether threads of one block may decide one of the statements differently."""
     differing = reached_names({"threadIdx"}, code_of_all(lines))
-    return any(names_in(parts_of(each, lines).condition) & differing for each in statements)
+    return any(names_in(parts_of(statement, lines).condition) & differing for statement in statements)
 
 
 def _never_set(finding: Finding, name: str, lines: Sequence[str]) -> Step | None:
@@ -179,7 +176,7 @@ def _short_loop(finding: Finding, name: str, lines: Sequence[str]) -> Step | Non
         return None
     chosen = reached_names(counters_of(loop, lines), code_between(loop.first, loop.last, lines))
     indices = (re.findall(rf"\b{re.escape(name)}\s*+(\[.{{0,200}}\])\s*+=", code_of(line, lines)) for line in stores)
-    if not all(found and names_in(found[0]) & chosen for found in indices):
+    if not all(index and names_in(index[0]) & chosen for index in indices):
         return None
     text = f"The loop at line {loop.first} doesn't reach every cell of `{name}` that is read{{at}}, such as"
     return Step(

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kernels.expression import Expression, ExpressionError
-from kernels.source.conditions import visible_items
-from kernels.source.text import Kind, Token, closing, scan
+from kernels.source.conditions import visible_tokens
+from kernels.source.text import Kind, Token, closing
 
 _SPACES = {"__shared__", "__device__", "__constant__"}
 _WITH_ARGUMENTS = {"__align__", "alignas", "__attribute__"}
@@ -32,7 +32,7 @@ def array_shapes(text: str, names: Mapping[str, int]) -> dict[str, tuple[int, ..
 @lru_cache(maxsize=4)
 def _read(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Names and extents as text. The result is cached, because each case of a job evaluates it again."""
-    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
+    tokens = visible_tokens(text)
     return tuple((name, tuple(extents)) for name, extents in _declared(tokens))
 
 

@@ -39,7 +39,6 @@ class OddCharacter:
 
     @property
     def problem(self) -> str:
-        """The character's name and its position."""
         code = f"U+{ord(self.character):04X}"
         wide = ord(self.character) in _WIDE
         name = f"a full-width `{chr(ord(self.character) - 0xFEE0)}`" if wide else _NAMES.get(self.character)
@@ -56,7 +55,6 @@ class OddCharacter:
 
 @lru_cache(maxsize=4)
 def odd_characters(text: str) -> Mapping[int, OddCharacter]:
-    """The first unreadable character of each line that has one."""
     found: dict[int, OddCharacter] = {}
     for line, column, character in other_characters(text):
         found.setdefault(line, OddCharacter(line, column, character))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kernels.source.text import Directive, Item, Kind, Token
+from kernels.source.text import Directive, Item, Kind, Token, scan
 
 # The known state of macros when Tilelab compiles. A file that defines or undefines a macro makes it unknown.
 _DEFINED = {"TILELAB", "__CUDACC__", "__CUDACC_RTC__", "__CUDA_ARCH__"}
@@ -67,10 +67,7 @@ class _Frame:
     open: bool = False
 
     def enter(self, value: bool | None, undefined: frozenset[str]) -> None:
-        """Start the branch of the next items.
-
-        value: of its condition
-        """
+        """Start the branch of the next items. value: of its condition."""
         outer = self.outer
         self.branch = _Branch(
             seen=outer.seen and value is not False,
@@ -94,6 +91,11 @@ def visible_items(items: Sequence[Item], undefined: frozenset[str] = frozenset()
         if branch.seen:
             result.append(VisibleItem(item, branch.undefined, branch.certain))
     return result
+
+
+def visible_tokens(text: str) -> list[Token]:
+    """The tokens of the code outside branches that are certainly skipped."""
+    return [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
 
 
 def _facts(items: Iterable[Item]) -> dict[str, bool]:

@@ -41,10 +41,7 @@ class Macro:
 
 
 def find_macros(seen: Sequence[VisibleItem], together: AbstractSet[str] = frozenset()) -> list[Macro]:
-    """Every #define that the compiler may see.
-
-    together: names that are all defined if one of them is
-    """
+    """Every #define that the compiler may see. together: names that are all defined if one of them is."""
     return [
         _macro(entry.item, entry.undefined, together)
         for entry in seen

@@ -78,7 +78,6 @@ class _Shape:
 
 
 def find_kernels(tokens: list[Token]) -> list[Kernel]:
-    """Every `__global__` function, including declarations."""
     kernels = []
     namespaces = _namespace_depths(tokens)
     for index, token in enumerate(tokens):
@@ -217,7 +216,6 @@ def _rejected(line: int | None, message: str) -> Finding:
 
 
 def _missing(exercise: Launched, kernels: Sequence[Kernel], tokens: Sequence[Token]) -> Finding:
-    """A finding that lists the kernels found, with the closest name."""
     wanted = exercise.kernel
     unmarked = _unmarked(wanted, tokens)
     if unmarked is not None:
@@ -253,7 +251,6 @@ def _unmarked(wanted: str, tokens: Sequence[Token]) -> int | None:
 
 
 def expected_parameters(exercise: Launched) -> str:
-    """The parameter list that the kernel must have."""
     return ", ".join(f"{parameter.ctype} {parameter.name}" for parameter in exercise.parameters)
 
 
@@ -282,7 +279,6 @@ def unused_parameters(tokens: list[Token], line: int | None, *, arrays: bool) ->
 
 
 def _name(parameter: Sequence[Token]) -> str:
-    """The name that a parameter declares; "" if it has none."""
     names = [token.text for token in parameter if token.kind is Kind.NAME]
     own = [text for text in names if text not in _QUALIFIERS | _BUILT_IN]
     return own[-1] if own else ""
@@ -313,7 +309,6 @@ def _fits(exercise: Launched, kernel: Kernel, hidden: set[str]) -> bool:
 
 
 def _bases(expected: Parameter) -> set[tuple[str, ...]]:
-    """The types that a parameter may have in the text, without its `*`."""
     bases = _POINTED[expected.ctype.removeprefix("const ").removesuffix("*")]
     return bases if expected.operand or not bases <= _SIZES else _SIZES
 

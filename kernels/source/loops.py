@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from kernels.facts import Mistake
-from kernels.source.conditions import visible_items
+from kernels.source.conditions import visible_tokens
 from kernels.source.text import Kind, Token, scan
 from kernels.verdict import Finding, Verdict
 
@@ -69,7 +69,7 @@ def statements_around(text: str, line: int) -> list[Statement]:
 
 @lru_cache(maxsize=4)  # advice asks for many lines of one text
 def _from_the_last(text: str) -> tuple[Statement, ...]:
-    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
+    tokens = visible_tokens(text)
     return tuple(sorted((*_conditions(tokens), *_jumps(tokens)), key=lambda each: -each.start))
 
 
@@ -151,7 +151,7 @@ _NARROW = {"1", "2", "4", "8", "16", "32"}
 
 def point_at_names(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]:
     """The findings, with the line of the name that a finding is about, if the file has it once."""
-    return tuple(replace(each, line=_line(each, text)) for each in findings)
+    return tuple(replace(finding, line=_line(finding, text)) for finding in findings)
 
 
 def _line(finding: Finding, text: str) -> int | None:
@@ -169,4 +169,4 @@ def _uses(text: str, name: str) -> Iterator[tuple[int, str]]:
     tokens = [item for item in scan(text) if isinstance(item, Token)]
     for index, token in enumerate(tokens):
         if token.kind is Kind.NAME and token.text == name:
-            yield token.line, "".join(each.text for each in tokens[index + 2 : index + 3])
+            yield token.line, "".join(token.text for token in tokens[index + 2 : index + 3])

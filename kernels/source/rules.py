@@ -84,7 +84,6 @@ def check_integer_types(seen: Sequence[VisibleItem], tokens: Sequence[Token]) ->
 
 
 def _names_types(tokens: Sequence[Token]) -> bool:
-    """Whether the file gives a name of these types itself."""
     following = zip(tokens, [token.text for token in tokens[1:]], strict=False)
     typedef = any(token.text == "typedef" for token in tokens)
     return any(
@@ -132,7 +131,8 @@ def check_host_code(tokens: Sequence[Token]) -> list[Finding]:
     return [
         Finding(
             Verdict.REJECTED,
-            _host_message(what),
+            f"{what[:1].upper()}{what[1:]} is host code. Tilelab creates the matrices and launches the kernel. "
+            f"Remove {what}, or put your host code between `#ifndef TILELAB` and `#endif`.",
             line=lines[0],
             count=len(lines),
             facts=Facts(Mistake.MAIN if what == _MAIN else Mistake.HOST_CODE),
@@ -155,10 +155,3 @@ def host_construct(tokens: Sequence[Token], index: int) -> str | None:
     if token.text == "std" and after == "::" and index + 2 < len(tokens) and tokens[index + 2].text in _HOST_STD:
         return f"`std::{tokens[index + 2].text}`"
     return None
-
-
-def _host_message(what: str) -> str:
-    return (
-        f"{what[:1].upper()}{what[1:]} is host code. Tilelab creates the matrices and launches the kernel. "
-        f"Remove {what}, or put your host code between `#ifndef TILELAB` and `#endif`."
-    )

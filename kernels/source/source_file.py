@@ -150,7 +150,7 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
     kernel, renamed = name_of_kernel(exercise, kernels, macros, rest.launched)
     for name, launched in exercise.kernels.items():
         others = exercise.kernels.keys() - {name}
-        candidates = [each for each in kernels if each.name not in others]
+        candidates = [kernel for kernel in kernels if kernel.name not in others]
         graded = kernel if launched is exercise else name
         findings += _list(_check_kernel(launched, candidates, macros, tokens, text, graded))
     given = frozenset({exercise.tile_name, *exercise.macros, *exercise.size_macros})
@@ -324,18 +324,13 @@ def _declaration(tokens: Sequence[Token], symbol: str) -> list[Token] | None:
     for index, token in enumerate(tokens):
         depth += (token.text == "{") - (token.text == "}")
         if token.text == symbol:
-            before = _statement(tokens, index)
+            start = index
+            while start > max(0, index - _LONGEST_DECLARATION) and tokens[start - 1].text not in _ENDS:
+                start -= 1
+            before = list(tokens[start:index])
             if depth == 0 or _SPACES & {each.text for each in before}:
                 return [*before, token]
     return None
-
-
-def _statement(tokens: Sequence[Token], end: int) -> list[Token]:
-    """The tokens of a statement up to `end`."""
-    start = end
-    while start > max(0, end - _LONGEST_DECLARATION) and tokens[start - 1].text not in _ENDS:
-        start -= 1
-    return list(tokens[start:end])
 
 
 def _type(declared: Sequence[Token]) -> str | None:

@@ -25,11 +25,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token.
-
-    glued: whether it directly follows the previous token
-    start: its position in `spliced` text
-    """
+    """One token. glued: whether it directly follows the previous token. start: its position in `spliced` text."""
 
     kind: Kind
     text: str

@@ -7,10 +7,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 from kernels.facts import Diagnosed
-from kernels.source.conditions import visible_items
+from kernels.source.conditions import visible_tokens
 from kernels.source.kernel import unused_parameters
 from kernels.source.statements import statements
-from kernels.source.text import Kind, Token, scan
+from kernels.source.text import Kind, Token
 from kernels.verdict import Finding, Verdict
 from kernels.wording import listed
 
@@ -35,7 +35,7 @@ def name_unfilled_constants(findings: Iterable[Finding], text: str, filled: Coll
 
 
 def _unfilled(text: str, filled: Collection[str]) -> Iterator[Diagnosed]:
-    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
+    tokens = visible_tokens(text)
     for token in _declared(tokens):
         used = next((each.line for each in tokens if each.text == token.text and each is not token), None)
         if used is None or token.text in filled:

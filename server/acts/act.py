@@ -34,7 +34,7 @@ class Target:
     @property
     def subject(self) -> str:
         """What the audit calls it."""
-        return f"course {self.course.slug}" if self.part is None else f"assignment {self.course.slug}/{self.part.slug}"
+        return f"course {self.course.slug}" if self.part is None else f"assignment {self.part.name}"
 
     @property
     def person(self) -> int:

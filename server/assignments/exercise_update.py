@@ -91,7 +91,7 @@ def update_exercise(
     if judges:
         rebuild(session, assignment)
     note(
-        session, actor, "assignment.updated", f"assignment {assignment.course.slug}/{assignment.slug}", now=moment,
+        session, actor, "assignment.updated", f"assignment {assignment.name}", now=moment,
         course_id=assignment.course_id, exercise=[was.version[:12], row.version[:12]], waiting=waiting,
     )  # fmt: skip
     return Updated(judges, waiting)

@@ -96,10 +96,9 @@ def refuse_request(
     """Refuse a request, as an instructor; raises CourseError."""
     moment, assignment = now or datetime.now(UTC), request.assignment
     answer_request(session, request, actor, granted=False, answer=answer, now=moment)
-    subject = f"assignment {assignment.course.slug}/{assignment.slug}"
     note(
-        session, actor, "extension.refused", subject, now=moment, course_id=assignment.course_id,
-        person=request.person_id,
+        session, actor, "extension.refused", f"assignment {assignment.name}", now=moment,
+        course_id=assignment.course_id, person=request.person_id,
     )  # fmt: skip
 
 

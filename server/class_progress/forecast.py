@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from kernels.rendering.page import numbers
+from kernels.wording import plural
 from server.class_progress.states import Bar, State, students_in
 from server.courses.models import Assignment
 from server.fleet.service import known_slots
@@ -33,7 +34,7 @@ def forecast(session: Session, bar: Bar, now: datetime) -> str:
     if not waiting:
         return "All students are finished. No more attempts are expected."
     attempts = math.ceil(waiting * _attempts_each(session, bar))
-    expected = f"About {attempts:,} more attempts until the deadline"
+    expected = f"About {plural(attempts, 'more attempt')} until the deadline"
     known, _ = known_slots(session, now)
     hours = []
     for queue in _queues(bar.assignment):

@@ -85,7 +85,7 @@ def delete_assignment(
     _hold_assignments(session, Assignment.id == assignment.id)
     losses = losses_of_assignment(session, assignment)
     note(
-        session, actor, "assignment.deleted", f"assignment {course.slug}/{assignment.slug}", now=now,
+        session, actor, "assignment.deleted", f"assignment {assignment.name}", now=now,
         course_id=course.id, exercise=assignment.exercise.name, points=assignment.points,
         extensions=losses.extensions,
     )  # fmt: skip

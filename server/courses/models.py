@@ -238,6 +238,11 @@ class Assignment(Base):
     exercise: Mapped[Exercise] = relationship()
 
     @property
+    def name(self) -> str:
+        """Its name in commands and in the audit, such as "demo/tiled"."""
+        return f"{self.course.slug}/{self.slug}"
+
+    @property
     def most_points(self) -> float:
         """The most points possible, for the kernel and by the rubric."""
         return self.points + most_of(self.rubric)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
 from flask import Blueprint, Response, request
@@ -17,6 +17,7 @@ from werkzeug.exceptions import HTTPException
 from kernels.wording import rounded_points
 from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
+from server.audit.service import note
 from server.courses.access import course_and_role
 from server.courses.local_time import MomentError, read_moment
 from server.courses.models import Assignment, Course, Role
@@ -27,8 +28,9 @@ from server.grades.losses import Loss, UnconfirmedPoints
 from server.http.json_body import invalid, read_body, refuse_other_types
 from server.http.operation import operation
 from server.http.problems import Problem, Refused, problem_response
+from server.http.query import next_url
 from server.http.site import site
-from server.roster.service import Member, find_member
+from server.roster.service import Member, find_member, place
 
 T = TypeVar("T")
 
@@ -38,6 +40,8 @@ NAME = Annotated[str, Text(SHORT_NAME)]
 PERSON = Annotated[int, Range(1, 2**53 - 1)]
 CONFIRM = Annotated[str, Text("[0-9a-f]{64}|")]
 """The digest of the losses that a request confirms; "" for none."""
+
+MOST_LINES = 500
 
 REFUSES = {
     403: "You aren't course staff.",
@@ -262,3 +266,31 @@ def _problem(status: int, code: str, title: str, detail: str) -> Response:
 
 def _points(grade: Grade) -> float | None:
     return None if grade.excused else grade.points or 0.0
+
+
+class LinesAfter(Protocol):
+    """A query for a part of a list of people."""
+
+    @property
+    def after(self) -> int | None: ...
+
+    @property
+    def limit(self) -> int: ...
+
+
+def page_of(
+    session: Session, course: Course, members: Sequence[Member], query: LinesAfter
+) -> tuple[list[Member], str | None]:
+    """The members behind a person, who may have left the list meanwhile; and the URL of more."""
+    rest = list(members)
+    if query.after is not None:
+        last = place(member_here(session, course.id, query.after))
+        rest = [member for member in members if place(member) > last]
+    page = rest[: query.limit]
+    return page, next_url(query, after=page[-1].person_id) if len(rest) > len(page) else None
+
+
+def note_export(person: Person, course: Course, what: str, **count: Any) -> None:
+    """Write an audit entry, as for the CSV of the page."""
+    with site().sessions.begin() as session:
+        note(session, person, f"{what}.exported", f"course {course.slug}", course_id=course.id, **count)

@@ -1,35 +1,110 @@
-"""The API of one student's grade: read it, override it, excuse the student, hold and release it."""
+"""The API of grades: the gradebook; read one grade, override it, excuse the student, hold and release it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from flask import Response, jsonify
 from sqlalchemy.orm import Session
 
+from server.accounts.identity import person_asking
 from server.accounts.models import Scope
 from server.acts.act import Target, assignment_target
 from server.acts.by_api import change_by_json, of_assignment, request_of
+from server.courses.models import Assignment
 from server.courses.staff_api import (
+    MOST_LINES,
     NAME,
     PERSON,
     REFUSES,
     assignment_here,
+    course_for_staff,
     lowering,
+    note_export,
+    page_of,
     read_as_staff,
     staff_api,
     student_here,
 )
+from server.fields import Range
 from server.grades.corrections import CORRECTION, decision_of
 from server.grades.grade import Grade
+from server.grades.gradebook import Cell, GradesCriteria, Line, gradebook
 from server.grades.losses import students_grades
 from server.http.operation import operation
+from server.http.query import read_query
+from server.http.site import site
+from server.roster.service import roster
 
 _PATH: Mapping[str, Any] = {"course": NAME, "assignment": NAME, "person": PERSON}
 _GRADE = "/courses/<course>/assignments/<assignment>/grades/<int(max=9007199254740991):person>"
 _CorrectionRequest = request_of(CORRECTION, "CorrectionRequest")
+
+
+@dataclass(frozen=True, slots=True)
+class GradesQuery(GradesCriteria):
+    """The part of a gradebook to return.
+
+    after: only lines behind this person, as in the `next` URL of an answer
+    """
+
+    after: PERSON | None = None
+    limit: Annotated[int, Range(1, MOST_LINES)] = 100
+
+
+@dataclass(frozen=True, slots=True)
+class StudentGradeAnswer:
+    """A student's grade for an assignment.
+
+    assignment: its short name
+    points: the points that count; None if nothing counts, or if the student is excused
+    computed: the points of the submission that counts; None if nothing counts
+    override: the points that course staff gave instead; None for no change
+    held: whether the student doesn't see the points yet
+    late_days: the late days that the points depend on
+    submission: the ID of the submission that counts; None for none
+    attempts: all submissions and checks
+    """
+
+    assignment: str
+    points: float | None
+    computed: float | None
+    override: float | None
+    excused: bool
+    held: bool
+    extended: bool
+    late_days: int
+    submission: str | None
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class GradedStudentAnswer:
+    """A student's row. total: the sum of the points; most: the most points possible for this student."""
+
+    person: int
+    name: str
+    email: str
+    section: str
+    total: float
+    most: float
+    grades: tuple[StudentGradeAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GradebookAnswer:
+    """A part of a gradebook, in the order of the roster.
+
+    points: the most points for each assignment, by its short name
+    total: all matching students; next: the next part's URL, None at the end
+    """
+
+    points: Mapping[str, float]
+    students: tuple[GradedStudentAnswer, ...]
+    total: int
+    next: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +130,22 @@ class CorrectedGradeAnswer:
     reason: str
     why: tuple[str, ...]
     submission: str | None
+
+
+@staff_api.get("/courses/<course>/grades")
+@operation(GradebookAnswer, path={"course": NAME}, query=GradesQuery, scope=Scope.STAFF, refuses=REFUSES)
+def show_grades(course: str) -> Response:
+    """Get the grades of your course, as course staff. The audit log records it as an export."""
+    person, asked = person_asking(), read_query(GradesQuery)
+    with site().readers.begin() as session:
+        here = course_for_staff(session, person, course)
+        members = roster(session, here.id, asked.students)
+        page, following = page_of(session, here, members, asked)
+        book = gradebook(session, here.id, page)
+    note_export(person, here, "grades", students=len(page))
+    rows = tuple(_graded_student(book.assignments, line) for line in book.lines)
+    points = {one.slug: one.most_points for one in book.assignments}
+    return jsonify(GradebookAnswer(points, rows, len(members), following))
 
 
 @staff_api.get(_GRADE)
@@ -83,4 +174,22 @@ def _answer(session: Session, on: Target, _changed: bool = False) -> CorrectedGr
         person, assignment.slug, grade.points, grade.computed, decision.score, decision.excused, grade.held,
         assignment.grades_held, decision.reason, grade.why,
         None if grade.counted is None else grade.counted.entry.public_id,
+    )  # fmt: skip
+
+
+def _graded_student(assignments: tuple[Assignment, ...], line: Line) -> GradedStudentAnswer:
+    member = line.member
+    cells = zip(assignments, line.cells, strict=True)
+    return GradedStudentAnswer(
+        member.person_id, member.name, member.email, member.section, line.total, line.most,
+        tuple(grade_of(assignment, cell) for assignment, cell in cells),
+    )  # fmt: skip
+
+
+def grade_of(assignment: Assignment, cell: Cell) -> StudentGradeAnswer:
+    """A cell of the gradebook, as course staff see it."""
+    grade = cell.grade
+    return StudentGradeAnswer(
+        assignment.slug, grade.points, grade.computed, grade.score, grade.excused, grade.held, grade.extended,
+        grade.late_days, None if grade.counted is None else grade.counted.entry.public_id, cell.tries,
     )  # fmt: skip

@@ -127,7 +127,7 @@ def change_rubric(
     assignment.rubric = stored(keyed)
     session.flush()
     note(
-        session, actor, "grades.rubric_changed", f"assignment {assignment.course.slug}/{assignment.slug}", now=now,
+        session, actor, "grades.rubric_changed", f"assignment {assignment.name}", now=now,
         course_id=assignment.course_id, criteria=[len(criteria_of(was)), len(keyed)],
         points=[most_of(was), most_of(assignment.rubric)],
     )  # fmt: skip

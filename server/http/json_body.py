@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_type_hints
 from flask import request
 
 from kernels.wire import WireError, from_plain
-from server.fields import Range, Text
+from server.fields import fault_of
 from server.http.problems import Refused
 
 T = TypeVar("T")
@@ -31,18 +31,21 @@ def refuse_other_types() -> None:
 def json_object(body: bytes, fields: Collection[str]) -> Mapping[str, Any]:
     """Read an object with these fields and no others; raises Refused."""
     asked = _object(body)
-    unknown = sorted(set(asked) - set(fields))
-    if unknown:
+    # A misspelled field must not be ignored: `mod: check` would use an attempt.
+    if unknown := sorted(set(asked) - set(fields)):
         raise invalid(f"`{_short(unknown[0])}` isn't a field. The fields are {', '.join(fields)}.")
     return asked
 
 
-def read_body(cls: type[T], body: bytes) -> T:
-    """Read an object into a data class, by its annotations; raises Refused, naming the field."""
+def read_body(cls: type[T], body: bytes, unlimited: Collection[str] = ()) -> T:
+    """Read an object into a data class, by its annotations; raises Refused, naming the field.
+
+    unlimited: fields whose limits the caller checks
+    """
     hints = get_type_hints(cls, include_extras=True)
     asked = json_object(body, tuple(hints))
     try:
-        found = from_plain(cls, asked, lenient=True)
+        values = from_plain(cls, asked, lenient=True)
     except WireError as error:
         field = error.path.removeprefix(cls.__name__).removeprefix(".")
         if not field:
@@ -51,13 +54,9 @@ def read_body(cls: type[T], body: bytes) -> T:
         wanted = _WANTED.get(error.needed, error.needed or error.reason)
         raise invalid(f"`{_short(field)}` must be {wanted}.") from None
     for name, hint in hints.items():
-        value = getattr(found, name)
-        for bound in getattr(hint, "__metadata__", ()):
-            if isinstance(bound, Text) and isinstance(value, str) and not bound.allows(value):
-                raise invalid(f"`{name}` has an invalid value.")
-            if isinstance(bound, Range) and isinstance(value, int) and not bound.allows(value):
-                raise invalid(f"`{name}` must be {bound}.")
-    return found
+        if name not in unlimited and (fault := fault_of(getattr(values, name), hint)):
+            raise invalid(f"`{name}` {fault}.")
+    return values
 
 
 def invalid(detail: str) -> Refused:
@@ -67,7 +66,7 @@ def invalid(detail: str) -> Refused:
 
 def _object(body: bytes) -> Mapping[str, Any]:
     try:
-        asked = json.loads(body.decode("utf-8"), parse_constant=_no_number, parse_int=_whole)
+        asked = json.loads(body.decode("utf-8"), parse_constant=_no_number, parse_int=_whole, parse_float=_fraction)
     except RecursionError:
         raise _unreadable(_DEEPEST) from None
     except UnicodeDecodeError as error:
@@ -88,6 +87,12 @@ def _whole(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise ValueError(f"a number has {len(digits):,} digits; the limit is {_MOST_DIGITS}")
     return int(digits)
+
+
+def _fraction(digits: str) -> float:
+    """2.0 is a whole number in JSON."""
+    number = float(digits)
+    return int(number) if number.is_integer() else number
 
 
 def _short(text: str) -> str:

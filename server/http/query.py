@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 from flask import request, url_for
 
 from kernels.wire import WireError, to_plain, zoned_time
-from server.fields import Range, Text
+from server.fields import Range, fault_of
 from server.http.problems import Refused
 
 T = TypeVar("T")
@@ -51,9 +51,8 @@ def _read(annotation: Any, name: str, text: str) -> Any:
         return _number(name, text, more)
     if isinstance(inner, type) and issubclass(inner, Enum):
         return _choice(name, text, inner)
-    for bound in more:
-        if isinstance(bound, Text) and not bound.allows(text):
-            raise _invalid(f"`{name}` has an invalid value.")
+    if fault := fault_of(text, annotation):
+        raise _invalid(f"`{name}` {fault}.")
     return text
 
 

@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.courses.models import Assignment
 from server.grading.models import Attempt, Job, JobState, Step
 from server.grading.queue import place_of
 from server.submissions.models import Submission
@@ -93,7 +92,7 @@ def whole_job(session: Session, number: int, now: datetime) -> dict[str, Any] | 
         "verdict": job.verdict and job.verdict.value,
         "person": session.get_one(Person, job.person_id).email,
         "submission": submission and submission.public_id,
-        "assignment": submission and assignment_name(submission.assignment),
+        "assignment": submission and submission.assignment.name,
         "exercise": job.exercise.name,
         "device_class": job.device_class,
         "arch": job.arch,
@@ -105,11 +104,6 @@ def whole_job(session: Session, number: int, now: datetime) -> dict[str, Any] | 
         "ended_at": _moment(job.ended_at),
         "steps": [_step(step) for step in job.steps],
     }
-
-
-def assignment_name(assignment: Assignment) -> str:
-    """The assignment as people write it: COURSE/ASSIGNMENT."""
-    return f"{assignment.course.slug}/{assignment.slug}"
 
 
 def _step(step: Step) -> dict[str, Any]:

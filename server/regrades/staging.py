@@ -217,4 +217,4 @@ def _locked(session: Session, assignment: Assignment) -> StagedRegrade:
 
 
 def _subject(assignment: Assignment) -> str:
-    return f"assignment {assignment.course.slug}/{assignment.slug}"
+    return f"assignment {assignment.name}"

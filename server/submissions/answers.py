@@ -117,7 +117,7 @@ def read_submission(session: Session, person_id: int, public_id: str, now: datet
     report = _report(session, submission.judged_job_id, sees_seed=sees_seed)
     return SubmissionAnswer(
         id=submission.public_id,
-        assignment=f"{assignment.course.slug}/{assignment.slug}",
+        assignment=assignment.name,
         mode=submission.mode,
         device_class=submission.device_class,
         state=status.state,

@@ -24,7 +24,7 @@ from server.http.site import site
 from server.submissions import allowance
 from server.submissions.answers import SubmissionAnswer, read_submission
 from server.submissions.changes import NotPossible, cancel_own, revoke
-from server.submissions.new_submission import KEY, NewSubmission, SubmissionRequest, read_new_submission, submit
+from server.submissions.new_submission import KEY, SubmissionRequest, read_key, read_new_submission, submit
 from server.submissions.progress.streams import ProgressAnswer, stream_for_programs
 from server.submissions.queries import (
     PUBLIC_ID,
@@ -106,12 +106,11 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
     """Submit or check a source. Once this is answered, it is graded whatever happens."""
     person = person_asking().id
     refuse_other_types()
-    asked = read_new_submission(request.get_data(), request.headers.get("Idempotency-Key"))
+    asked, source = read_new_submission(request.get_data())
+    key = read_key(request.headers.get("Idempotency-Key"))
     with site().readers.begin() as session:
-        assignment = _assignment(session, asked)
-    submitted = SubmissionInput(
-        person, assignment, asked.source, asked.mode, asked.device_class, asked.key, asked.late_days
-    )
+        assignment = _assignment(session, asked.assignment)
+    submitted = SubmissionInput(person, assignment, source, asked.mode, asked.device_class, key, asked.late_days)
     try:
         accepted = submit(submitted)
     except limits.TooOften as often:
@@ -254,9 +253,9 @@ def _no_submission() -> Refused:
     )  # fmt: skip
 
 
-def _assignment(session: Session, asked: NewSubmission) -> int:
+def _assignment(session: Session, name: str) -> int:
     """The ID of the named assignment. Whether the person may submit to it is decided on acceptance."""
-    found = find_assignment(session, asked.assignment)
+    found = find_assignment(session, name)
     if found is None:
         raise _refusal(NoSuchAssignment("There is no such assignment in your courses."))
     return found.id

@@ -111,10 +111,9 @@ def regrade(
     turns.know({one.person for one in found})
     made = queue_jobs(session, [_again(assignment, one) for one in found], moment, turns)
     if made:
-        name = f"assignment {assignment.course.slug}/{assignment.slug}"
         note(
-            session, actor, "assignment.regraded", name, now=moment, course_id=assignment.course_id,
-            assignment=assignment.id, jobs=len(made), first=min(made), last=max(made),
+            session, actor, "assignment.regraded", f"assignment {assignment.name}", now=moment,
+            course_id=assignment.course_id, assignment=assignment.id, jobs=len(made), first=min(made), last=max(made),
             **({"filter": by} if by else {}),
         )  # fmt: skip
     return made

@@ -162,7 +162,7 @@ def _line(
     return OwnLineAnswer(
         id=row.public_id,
         url=f"/api/v1/submissions/{row.public_id}",
-        assignment=f"{row.assignment.course.slug}/{row.assignment.slug}",
+        assignment=row.assignment.name,
         mode=row.mode,
         device_class=row.device_class,
         created_at=row.created_at,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from server.assignments import api as assignment_api
 from server.assignments import extension_views
 from server.assignments import staff_views as assignment_views
+from server.class_progress import api as progress_api
 from server.class_progress import views as progress_views
 from server.copies import views as copies_views
-from server.courses import api as course_api
 from server.courses import audit_views
 from server.courses import staff_views as course_views
 from server.courses.staff_api import staff_api
@@ -20,15 +20,17 @@ from server.grades import views as grade_views
 from server.regrades import api as regrade_api
 from server.regrades import request_views
 from server.regrades import views as regrade_views
+from server.roster import api as roster_api
 from server.roster import student_views
 from server.roster import views as roster_views
+from server.submissions import staff_api as submission_api
 from server.submissions import staff_views as submission_views
 from server.talk import announcement_api, comment_views
 from server.talk import announcement_staff_views as announcement_views
 
 __all__ = [
     "announcement_api", "announcement_views", "assignment_api", "assignment_views", "audit_views", "comment_views",
-    "copies_views", "course_api", "course_views", "exercise_api", "exercise_views", "extension_views", "grade_api",
-    "grade_views", "progress_views", "regrade_api", "regrade_views", "request_views", "roster_views", "rubric_views",
-    "staff", "staff_api", "student_views", "submission_views",
+    "copies_views", "course_views", "exercise_api", "exercise_views", "extension_views", "grade_api", "grade_views",
+    "progress_api", "progress_views", "regrade_api", "regrade_views", "request_views", "roster_api", "roster_views",
+    "rubric_views", "staff", "staff_api", "student_views", "submission_api", "submission_views",
 ]  # fmt: skip

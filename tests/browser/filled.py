@@ -15,7 +15,7 @@ from sqlalchemy import insert, select, update
 from kernels.verdict import Finding, Verdict
 from server.accounts import browser_sessions
 from server.accounts.models import Person
-from server.courses.models import Assignment, Counts, Course, Membership, Role
+from server.courses.models import Counts, Membership, Role
 from server.database.engine import connect, sessions
 from server.database.schema import upgrade
 from server.grading.models import Job
@@ -86,8 +86,7 @@ def filled(folder: Path) -> Iterator[Filled]:
     names |= brought(course)
     names |= announced(course)
     names |= commented(course, names["latter"])
-    with course.sessions.begin() as session:
-        session.get_one(Course, course.course).late_days = 3
+    course.change_course(late_days=3)
     names |= graded_by_rubric(course, "slow")
     names["ada"] = str(course.people["ada"])
     app = create_app(settings(url))
@@ -104,8 +103,7 @@ def _fill(course: ACourse) -> dict[str, str]:
     now = datetime.now(UTC).replace(microsecond=0)
     begin = now - timedelta(days=6)
     course.person("ina", Role.INSTRUCTOR)
-    with course.sessions.begin() as session:
-        session.get_one(Assignment, course.assignment).due_at = now - timedelta(days=1)
+    course.change(due_at=now - timedelta(days=1))
     compared = _history(course, begin)
     compared |= experiments(course)
     course.person("idle")

@@ -26,12 +26,6 @@ KINDS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory):
-    """Where the compiler's own headers are unpacked."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @linux
 @pytest.mark.parametrize(
     "cheat",

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from kernels.exercise import Exercise, find_exercise
 from kernels.rendering.page.report_page import ReportContext, render_sections
 from kernels.report import Report
-from kernels.verdict import Finding, Severity, Verdict
+from kernels.verdict import Verdict
+from tests.corpus.expected import Mistaken, exercise_of, in_words
 from tests.corpus.lines_on_page import follows_its_line, lines_of, marks_of
 from tests.kernels.page.page_text import read
 from tests.marks import first_of_each, linux
@@ -33,7 +33,7 @@ LARGE_HEADER = re.compile(r"#include <(cooperative_groups\.h|cuda/\w+)>")
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Mistaken):
     """One kernel of the corpus; README.md explains the fields."""
 
     name: str
@@ -45,14 +45,6 @@ class Expected:
     also: tuple[int, ...] = ()
     remarks: tuple[int, ...] = ()
     slow: bool = False
-
-    def shown_by(self, finding: Finding) -> bool:
-        """Whether the finding points at the mistake."""
-        if finding.kind is not self.verdict or finding.severity is not Severity.ERROR:
-            return False
-        if self.other_line is not None:
-            return {finding.line, finding.other_line} == {self.line, self.other_line}
-        return self.line is None or finding.line in {self.line, *self.also}
 
 
 def read_corpus(kind: str) -> tuple[Expected, ...]:
@@ -71,11 +63,6 @@ def read_corpus(kind: str) -> tuple[Expected, ...]:
 
 
 WRONG, RIGHT = read_corpus("wrong"), read_corpus("right")
-
-
-@functools.cache
-def exercise_of(name: str) -> Exercise:
-    return find_exercise(name, ())
 
 
 def tiles_of(expected: Expected) -> list[int]:
@@ -106,24 +93,12 @@ RIGHT_WITH_TILES = first_of_each(
 )
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory):
-    """Where the compiler's own headers are unpacked."""
-    return tmp_path_factory.mktemp("cache")
-
-
 def graded(
     kind: str, expected: Expected, cache: Path, kept: KeptProcesses, tile: int | None = None, case: str | None = None
 ) -> Report:
     source = (FOLDER / kind / f"{expected.name}.cu").read_bytes()
     job = Job(source, exercise_of(expected.exercise), arch="sm_90", seed=SEED, cache=cache, tile=tile, case=case)
     return grade(job, kept.stages())
-
-
-def in_words(report: Report) -> str:
-    """What a failing test shows."""
-    found = [f"{f.kind} at line {f.line} (other line {f.other_line}): {f.message}" for f in report.findings]
-    return "\n".join([f"{report.verdict}: {report.message}", *found])
 
 
 @pytest.mark.parametrize(("kind", "corpus"), [("wrong", WRONG), ("right", RIGHT)])

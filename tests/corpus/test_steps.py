@@ -14,7 +14,8 @@ from kernels.rendering.page.verdict_card import verdict_card
 from kernels.report import Report
 from kernels.report.explanation import explained
 from kernels.verdict import Finding
-from tests.corpus.test_corpus import FOLDER, SEED, WRONG, exercise_of
+from tests.corpus.expected import exercise_of
+from tests.corpus.test_corpus import FOLDER, SEED, WRONG
 from tests.marks import linux, some_of
 from tests.worker.kept_processes import KeptProcesses
 from worker.steps.grading import Job, grade

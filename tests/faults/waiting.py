@@ -8,22 +8,15 @@ from pathlib import Path
 
 from kernels.report import Report
 from kernels.verdict import Verdict
-from worker.contract.messages import StepKind, StepMessage, StepResult
+from tests.worker.queue.workplaces import Patient
+from worker.contract.messages import StepMessage, StepResult
 from worker.workplaces.workplace import ABORTED, Progress
 
 _TURN_SECONDS = 0.05
 
 
-class Waiting:
+class Waiting(Patient):
     """A source `// wait for PATH` waits until that file is there."""
-
-    kind = StepKind.CHECK
-
-    def __init__(self) -> None:
-        self._aborted = False
-
-    def prepare(self) -> None:
-        self._aborted = False
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         assert message.check
@@ -36,9 +29,3 @@ class Waiting:
             time.sleep(_TURN_SECONDS)
         report = Report(Verdict.ACCEPTED, "Right.", work.exercise.name, "cpu", work.arch, 16, seed=work.seed)
         return StepResult(message.ticket, worker, report, seconds=_TURN_SECONDS)
-
-    def abort(self) -> None:
-        self._aborted = True
-
-    def close(self) -> None:
-        self.abort()

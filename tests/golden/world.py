@@ -206,8 +206,7 @@ def _of_another(house: House) -> str:
     """A submission of another student."""
     theirs = select(Submission.person_id).where(Submission.public_id == house.there["SUBMISSION"])
     others = select(Submission).where(Submission.person_id != theirs.scalar_subquery()).order_by(Submission.id)
-    with house.portal.course.sessions.begin() as session:
-        return session.scalars(others.limit(1)).one().public_id
+    return house.portal.course.row(others.limit(1)).public_id
 
 
 def _names(house: House) -> tuple[tuple[str, str], ...]:

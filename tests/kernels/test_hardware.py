@@ -45,7 +45,7 @@ def counts(*groups, branches=(), lines=()) -> Counts:
 def machine(widths, line=5, space="shared", verb=Verb.LOAD, branches=()) -> Sass:
     """Machine code that holds so many accesses of each width on one line."""
     accesses = tuple(MachineAccess(space, verb, width, False) for width in Counter(widths).elements())
-    return Sass({line: MachineLine(len(accesses), 0, accesses, tuple(branches))})
+    return {line: MachineLine(len(accesses), 0, accesses, tuple(branches))}
 
 
 def requests(executed: Executed) -> dict[str, tuple[int, int]]:
@@ -120,7 +120,7 @@ def test_a_mixture_that_does_not_fit_is_said_to_be_a_guess():
 
 def test_a_note_names_a_few_of_many_lines():
     groups = [four(4 * line, line=line) for line in range(1, 101)]
-    sass = Sass({line: machine({16: 3, 4: 1}, line).lines[line] for line in range(1, 101)})
+    sass: Sass = {line: machine({16: 3, 4: 1}, line)[line] for line in range(1, 101)}
     (note,) = as_executed(counts(*groups), sass).notes
 
     assert note.startswith("On lines 1, 2, 3, 4, 5, 6, 7, 8 and 92 more, ")

@@ -12,7 +12,7 @@ import pytest
 from kernels import device
 from kernels.analysis.devices import device_named
 from kernels.analysis.hardware import as_executed
-from kernels.analysis.light import Footprint, light, ridge, roofline
+from kernels.analysis.light import Footprint, light, roofline
 from kernels.analysis.sass import Sass, read_sass
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.counters import Totals
@@ -222,7 +222,6 @@ def test_nothing_to_do_takes_no_time():
 
 def test_s2a_the_courses_ratios_and_bounds():
     assert roofline(1, 1000, 12_000) == 250
-    assert ridge(1000, 12_000) == 48
     assert roofline(48, 1000, 12_000) == roofline(100, 1000, 12_000) == 12_000
     assert roofline(1, 150, 1000) == 37.5
 

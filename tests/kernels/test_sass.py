@@ -25,7 +25,7 @@ def read(body: str) -> Sass:
 
 def one(instruction: str):
     """The line that holds one instruction."""
-    return read(LINE.format(7) + f"        /*0000*/  {instruction} ;\n").lines[7]
+    return read(LINE.format(7) + f"        /*0000*/  {instruction} ;\n")[7]
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_instructions_belong_to_the_line_before_them():
         + "        /*0030*/  EXIT ;\n"
     )
 
-    assert {line: found.instructions for line, found in sass.lines.items()} == {None: 1, 3: 2, 4: 1}
-    assert sass.lines[3].barriers == 1
+    assert {line: found.instructions for line, found in sass.items()} == {None: 1, 3: 2, 4: 1}
+    assert sass[3].barriers == 1
 
 
 def test_inlined_code_belongs_to_the_innermost_line_of_the_file():
@@ -106,7 +106,7 @@ def test_inlined_code_belongs_to_the_innermost_line_of_the_file():
         "        /*0020*/  NOP;\n"
     )
 
-    assert {line: found.instructions for line, found in sass.lines.items()} == {5: 1, None: 2}
+    assert {line: found.instructions for line, found in sass.items()} == {5: 1, None: 2}
 
 
 def test_another_kernel_does_not_count_but_a_called_function_does():
@@ -114,8 +114,8 @@ def test_another_kernel_does_not_count_but_a_called_function_does():
     called = '\t.section\t.text.help,"ax",@progbits\n' + LINE.format(2) + "        /*0000*/  RET.REL.NODEC R2 `(K);\n"
     text = HEAD + LINE.format(3) + "        /*0000*/  EXIT ;\n" + other + called
 
-    assert set(read_sass(text, "K").lines) == {2, 3}
-    assert set(read_sass(text, "Other").lines) == {1, 2}
+    assert set(read_sass(text, "K")) == {2, 3}
+    assert set(read_sass(text, "Other")) == {1, 2}
 
 
 @pytest.mark.parametrize("text", ["", "garbage\0" * 1000, HEAD, "/*0000*/ LDS", "\n" * 10_000])
@@ -171,8 +171,8 @@ def test_ptx_and_machine_code_agree_on_the_lines_of_accesses(arch):
         for item in load_program(made.ptx, made.entry).instructions
         if ".".join(item.opcode.split(".")[:2]) in memory
     }
-    assert {line for line, found in sass.lines.items() if found.accesses} == written == {2, 5, 10, 12}
-    assert sass.lines[11].barriers == 1
+    assert {line for line, found in sass.items() if found.accesses} == written == {2, 5, 10, 12}
+    assert sass[11].barriers == 1
     listed = sass_listing(text, made.entry)
     assert {each.line for each in listed if "BAR." in each.text} == {11}
     assert {2, 5, 10, 12} <= {each.line for each in listed}

@@ -54,7 +54,7 @@ def test_a_whole_plan_comes_back_equal():
         ({"inner": []}, ".inner", "an object"),
         ({"pairs": [[1, 2, 3]]}, ".pairs[0]", ""),
         ({"pairs": {}}, ".pairs", "a list"),
-        ({"names": {"a": "blue"}}, ".names.a", ""),
+        ({"names": {"a": "blue"}}, ".names.a", "one of: red"),
         ({"names": []}, ".names", "an object"),
         ({"flag": 1}, ".flag", "bool"),
         ({"flag": None}, ".flag", "bool"),

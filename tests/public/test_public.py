@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from kernels.exercise import Exercise, find_exercise
-from kernels.report import Report
-from kernels.verdict import Finding, Severity, Verdict
+from kernels.verdict import Severity, Verdict
+from tests.corpus.expected import Mistaken, exercise_of, in_words
 from tests.marks import linux
 from worker.steps.grading import Job, grade
 
@@ -23,7 +21,7 @@ NOT_IN_SAMPLE = pytest.mark.long("the short suite has every eleventh of these ke
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Mistaken):
     """One kernel; README.md explains the fields."""
 
     name: str
@@ -40,14 +38,6 @@ class Entry:
     @property
     def path(self) -> Path:
         return FOLDER / self.kind / f"{self.name}.cu"
-
-    def shown_by(self, finding: Finding) -> bool:
-        """Whether the finding points at the mistake."""
-        if finding.kind is not self.verdict or finding.severity is not Severity.ERROR:
-            return False
-        if self.other_line is not None:
-            return {finding.line, finding.other_line} == {self.line, self.other_line}
-        return self.line is None or finding.line in {self.line, *self.also}
 
 
 def read_entries() -> tuple[Entry, ...]:
@@ -66,23 +56,6 @@ def as_parameter(entry: Entry) -> object:
     marks = [] if entry in SAMPLE else [NOT_IN_SAMPLE]
     marks += [pytest.mark.xfail(reason=entry.fault)] if entry.fault else []
     return pytest.param(entry, id=f"{entry.kind}-{entry.name}", marks=marks)
-
-
-@functools.cache
-def exercise_of(name: str) -> Exercise:
-    return find_exercise(name, ())
-
-
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory):
-    """Where the compiler's own headers are unpacked."""
-    return tmp_path_factory.mktemp("cache")
-
-
-def in_words(report: Report) -> str:
-    """What a failing test shows."""
-    found = [f"{f.kind} at line {f.line} (other line {f.other_line}): {f.message}" for f in report.findings]
-    return "\n".join([f"{report.verdict}: {report.message}", *found])
 
 
 def test_every_file_has_one_entry():

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from argon2 import PasswordHasher
 
 from server.accounts import limits, service
+from server.courses.models import Role
+from server.database.engine import Sessions
+from tests.server.course import ACourse
 from tests.server.databases import (
     database_url,
     engine,
@@ -19,10 +20,9 @@ from tests.server.databases import (
     postgres_engine,
     sqlite_url,
 )
+from tests.server.web.conftest import KeptApp, Portal, portal
+from tests.server.web.signed_in import BrowserClient, client_of
 from tests.services.connections import no_connection_is_left
-
-if TYPE_CHECKING:
-    from tests.server.web.conftest import KeptApp
 
 __all__ = [
     "database_url",
@@ -34,6 +34,7 @@ __all__ = [
     "migrated_file",
     "migrated_url",
     "no_connection_is_left",
+    "portal",
     "postgres_engine",
     "sqlite_url",
 ]
@@ -47,6 +48,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def kept_apps() -> dict[str, KeptApp]:
     """By the address of their database: to make one takes longer than most tests of a page."""
     return {}
+
+
+@pytest.fixture
+def course(made: Sessions) -> ACourse:
+    return ACourse.make(made)
+
+
+@pytest.fixture
+def ada(portal: Portal) -> BrowserClient:
+    """A student's browser."""
+    return client_of(portal, "ada")
+
+
+@pytest.fixture
+def tom(portal: Portal) -> BrowserClient:
+    """An assistant's browser."""
+    return client_of(portal, "tom", Role.ASSISTANT)
+
+
+@pytest.fixture
+def ina(portal: Portal) -> BrowserClient:
+    """An instructor's browser."""
+    return client_of(portal, "ina", Role.INSTRUCTOR)
 
 
 @pytest.fixture

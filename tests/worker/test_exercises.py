@@ -48,12 +48,6 @@ def graded_file(name, file, cache, kept, tile=None, *, evidence=False):
     return grade(job, kept.stages())
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory):
-    """Where the compiler's own headers would be unpacked."""
-    return tmp_path_factory.mktemp("cache")
-
-
 def test_every_exercise_has_a_starter_whose_verdict_is_known():
     assert STARTERS.keys() == EXERCISES.keys()
 

@@ -11,15 +11,13 @@ from kernels.compile.compilation import Compilation
 from kernels.compile.diagnostics import Resources
 from kernels.exercise import find_exercise
 from kernels.report.model import Explanation
-from kernels.source.names import Evaluated
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
-from worker.contract.measure_work import MeasureRequest, MeasureResponse
-from worker.sandbox.compile_child import CompileRequest, EvaluateRequest
-from worker.sandbox.disassembler import Disassembly
+from tests.kernels.analysed import InProcess
+from worker.sandbox.compile_child import CompileRequest
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.steps.check_step import CheckRequest, CheckResponse
-from worker.steps.explanation import ExplainRequest, explain
+from worker.steps.explanation import ExplainRequest
 from worker.steps.grading import HeadersUnavailable, Job, NoSuchCase, grade
 
 TILED = find_exercise("tiled")
@@ -29,7 +27,7 @@ COMPILED = Compilation("sm_90", "_Z15MatrixMulKernel", "ptx", b"cubin", Resource
 
 
 @dataclass
-class FakeStages:
+class FakeStages(InProcess):
     compiled: Compilation | tuple[Finding, ...] | SandboxFailure = COMPILED
     checked: CheckResponse | SandboxFailure = NOTHING_FOUND
     requests: list[CompileRequest | CheckRequest] = field(default_factory=list)
@@ -40,32 +38,14 @@ class FakeStages:
             raise self.compiled
         return self.compiled
 
-    def evaluate(self, request: EvaluateRequest) -> Evaluated | tuple[Finding, ...]:
-        raise NotImplementedError
-
     def check(self, request: CheckRequest) -> CheckResponse:
         self.requests.append(request)
         if isinstance(self.checked, SandboxFailure):
             raise self.checked
         return self.checked
 
-    def start_disassembly(self, cubin: bytes) -> None:
-        pass
-
-    def disassembly(self) -> Disassembly:
-        return Disassembly(None, "not here")
-
-    def start_compiling(self, request: CompileRequest) -> None:
-        pass
-
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
         raise NotImplementedError
-
-    def measure(self, request: MeasureRequest) -> MeasureResponse:
-        raise NotImplementedError
-
-    def explain(self, request: ExplainRequest) -> Explanation:
-        return explain(request)
 
     def isolation(self) -> tuple[str, ...]:
         return ("a gap",)

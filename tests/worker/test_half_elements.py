@@ -6,12 +6,10 @@ import pytest
 
 from kernels.exercise import ExerciseError
 from kernels.verdict import Verdict, decide
-from tests.gpu.solutions import Machine
+from tests.gpu.solutions import graded_here
 from tests.marks import linux
 from tests.worker.gpu.measuring import Scripted, measured, request_for
 from tests.worker.in_process import graded, made
-from worker.gpu.nvml import gpus
-from worker.steps.grading import grade
 
 DEFINITION = """
 title = "Elements of type half"
@@ -61,11 +59,6 @@ def halves(tmp_path):
 def changed(old, new):
     assert old in SOLUTION
     return SOLUTION.replace(old, new)
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
 
 
 def on_gpu(text, exercise, cases=(CASE,)):
@@ -132,9 +125,5 @@ def test_what_a_half_cannot_hold_is_refused(tmp_path, values):
 @pytest.mark.gpu
 @pytest.mark.parametrize(("new", "verdict"), [(PRODUCT, Verdict.ACCEPTED), (ROUNDED_TWICE, Verdict.WRONG_ANSWER)])
 def test_a_gpu_judges_large_sizes(halves, tmp_path, new, verdict):
-    kernel = tmp_path / "kernel.cu"
-    kernel.write_text(changed(PRODUCT, f"i < 600 ? {PRODUCT} : {new}"), "utf-8")
-    machine = Machine(gpus()[0], tmp_path)
-    with machine.stages() as stages:
-        report = grade(machine.job(halves, kernel), stages)
+    report = graded_here(halves, changed(PRODUCT, f"i < 600 ? {PRODUCT} : {new}"), tmp_path)
     assert report.verdict is verdict, report.message

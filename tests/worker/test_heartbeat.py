@@ -38,19 +38,19 @@ def test_a_beat_is_healthy_and_silence_is_not(tmp_path):
 
 
 def test_a_supervisor_hears_beats_until_a_round_takes_too_long(monkeypatch):
-    monkeypatch.setattr("worker.supervision.heartbeat.STUCK_SECONDS", 2.0)
+    monkeypatch.setattr("worker.supervision.heartbeat.STUCK_SECONDS", 1.0)
     monkeypatch.setattr("worker.supervision.heartbeat.EVERY_SECONDS", 0.1)
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     try:
         heartbeat = Heartbeat(None, tell=writing)
         for _ in range(6):  # longer than a round may take, in rounds
-            time.sleep(0.5)
+            time.sleep(0.25)
             heartbeat.beat()
             assert set(heard(reading)) == set(b"\n")
-        time.sleep(2.5)
+        time.sleep(1.3)
         os.read(reading, 100)
-        time.sleep(0.5)
+        time.sleep(0.3)
         with pytest.raises(BlockingIOError):
             os.read(reading, 100)
         heartbeat.beat()

@@ -13,16 +13,14 @@ from kernels.launch import Launch
 from kernels.report.explanation import explained
 from kernels.report.model import Report, launch_sentence
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, decide
-from tests.gpu.solutions import Machine
+from tests.gpu.solutions import graded_here
 from tests.marks import linux
 from tests.worker.gpu.measuring import Scripted, measured, request_for
 from tests.worker.in_process import graded, made
 from worker.gpu.cpu_backend import CpuBackend
 from worker.gpu.judge.filled_inputs import empty
-from worker.gpu.nvml import gpus
 from worker.gpu.operands import POISON_WORD, Modules, place_all
 from worker.gpu.timing.roofline import operand_bytes
-from worker.steps.grading import grade
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "exercises.md"
 SUM = DOCUMENTATION.read_text("utf-8").split("### Several launches")[1].split("```toml\n")[1].split("```")[0]
@@ -518,12 +516,6 @@ def test_launches_have_a_limit(tmp_path):
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", EXERCISES)
 def test_a_real_gpu_judges_all_launches(tmp_path, name):
-    machine = Machine(gpus()[0], tmp_path)
-    kernel = tmp_path / "kernel.cu"
-    verdicts = []
-    for text in (changed(name), changed(name).replace("n) ", "n - 1) ")):
-        kernel.write_text(text, "utf-8")
-        with machine.stages() as stages:
-            verdicts.append(grade(machine.job(exercise_of(tmp_path, name), kernel), stages).verdict)
-    assert verdicts[0] is Verdict.ACCEPTED
-    assert verdicts[1] is not Verdict.ACCEPTED
+    exercise, text = exercise_of(tmp_path, name), changed(name)
+    assert graded_here(exercise, text, tmp_path).verdict is Verdict.ACCEPTED
+    assert graded_here(exercise, text.replace("n) ", "n - 1) "), tmp_path).verdict is not Verdict.ACCEPTED

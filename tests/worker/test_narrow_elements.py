@@ -6,13 +6,11 @@ import pytest
 
 from kernels.exercise import ExerciseError
 from kernels.verdict import Verdict, decide
-from tests.gpu.solutions import Machine
+from tests.gpu.solutions import graded_here
 from tests.marks import linux
 from tests.worker.gpu.measuring import Scripted, measured, request_for
 from tests.worker.in_process import graded, made
-from worker.gpu.nvml import gpus
 from worker.gpu.operands import POISON_WORD
-from worker.steps.grading import grade
 
 DEFINITION = """
 title = "Threshold of an image"
@@ -263,9 +261,5 @@ def test_the_gpus_judge_finds_bytes_without_a_mark(narrow, old, new, verdict, ca
     ],
 )
 def test_a_gpu_judges_large_sizes(narrow, tmp_path, old, new, verdict):
-    kernel = tmp_path / "kernel.cu"
-    kernel.write_text(changed(old, new), "utf-8")
-    machine = Machine(gpus()[0], tmp_path)
-    with machine.stages() as stages:
-        report = grade(machine.job(narrow, kernel), stages)
+    report = graded_here(narrow, changed(old, new), tmp_path)
     assert report.verdict is verdict, report.message

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kernels.verdict import Verdict, decide
-from tests.gpu.solutions import Machine
+from tests.gpu.solutions import graded_here
 from tests.marks import linux
 from tests.worker.gpu.measuring import Scripted, measured, request_for
 from tests.worker.in_process import graded, made
-from worker.gpu.nvml import gpus
-from worker.steps.grading import grade
 
 DEFINITION = """
 title = "Elements of 64 bits"
@@ -146,10 +144,6 @@ def test_the_gpus_judge_finds_the_same_mistakes(wide, old, new, verdict, element
     ],
 )
 def test_a_gpu_judges_large_sizes(wide, tmp_path, old, new, element):
-    kernel = tmp_path / "kernel.cu"
-    kernel.write_text(changed(old, new), "utf-8")
-    machine = Machine(gpus()[0], tmp_path)
-    with machine.stages() as stages:
-        report = grade(machine.job(wide, kernel), stages)
+    report = graded_here(wide, changed(old, new), tmp_path)
     assert report.verdict is (Verdict.WRONG_ANSWER if element else Verdict.ACCEPTED), report.message
     assert element in report.message

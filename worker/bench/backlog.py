@@ -98,12 +98,10 @@ class Backlog:
 
 
 def text_of(exercise: Exercise) -> ExerciseText:
-    """An exercise in the form of messages."""
     return ExerciseText(exercise.name, definition_in(exercise.root), exercise.digest)
 
 
 def encoded(source: bytes) -> str:
-    """A source in the form of messages."""
     return base64.b64encode(source).decode()
 
 

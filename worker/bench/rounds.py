@@ -113,7 +113,7 @@ def _measurement(graded: Graded) -> Measurement | None:
 
 def _rung(name: str, rounds: Sequence[Graded]) -> Rung:
     verdicts = dict.fromkeys(each.verdict.value for each in rounds)
-    measured = [found for each in rounds if (found := _measurement(each)) is not None]
+    measured = [measurement for each in rounds if (measurement := _measurement(each)) is not None]
     speeds = [each.gflops for each in measured if each.gflops is not None]
     shares = [each.cublas_share for each in measured if each.cublas_share is not None]
     return Rung(
@@ -127,7 +127,7 @@ def _rung(name: str, rounds: Sequence[Graded]) -> Rung:
 
 def _swapped(by_rung: Mapping[str, Sequence[Graded]]) -> list[tuple[str, str]]:
     times = {
-        name: [found.ms_median if (found := _measurement(each)) is not None else None for each in rounds]
+        name: [measurement.ms_median if (measurement := _measurement(each)) is not None else None for each in rounds]
         for name, rounds in by_rung.items()
     }
     return [pair for pair in itertools.combinations(times, 2) if len(_orders(*(times[name] for name in pair))) > 1]
@@ -137,7 +137,6 @@ def _orders(ones: Sequence[float | None], others: Sequence[float | None]) -> set
     return {one < other for one, other in zip(ones, others, strict=True) if one is not None and other is not None}
 
 
-def to_json(found: WorkerBench) -> dict[str, Any]:
-    """The bench as one JSON object."""
-    plain: dict[str, Any] = to_plain(found)
+def to_json(bench: WorkerBench) -> dict[str, Any]:
+    plain: dict[str, Any] = to_plain(bench)
     return plain

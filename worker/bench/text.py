@@ -13,7 +13,6 @@ _STEPS = {"compile": "compiling", "run": "checking", "other": "measuring and all
 
 
 def bench_text(found: WorkerBench, style: Style) -> str:
-    """The ladder, the use of the machine, and its bottleneck."""
     through = found.throughput
     head = (
         f"{through.per_minute:.0f} verdicts per minute: {plural(through.submissions, 'submission')}"

@@ -58,7 +58,6 @@ class Throughput:
 
 
 def throughput(backlog: Backlog) -> Throughput:
-    """The throughput of a backlog."""
     by_step = dict(backlog.by_step)
     by_step["other"] = max(0.0, backlog.cpu_seconds - sum(by_step.values()))
     return Throughput(

@@ -34,7 +34,6 @@ class Account:
 
 
 def config_file(environment: Mapping[str, str] | None = None) -> Path:
-    """The path of the file that stores the account."""
     given = os.environ if environment is None else environment
     if named := given.get(CONFIG):
         return Path(named)
@@ -51,19 +50,19 @@ def find_account(environment: Mapping[str, str] | None = None) -> Account:
     url, token = given.get(URL, "").strip(), given.get(TOKEN, "").strip()
     if url and token:
         return Account(portal_url(url), checked_token(token, TOKEN))
-    kept = read_account(config_file(given))
-    if kept is None:
+    account = read_account(config_file(given))
+    if account is None:
         if token:
             raise AccountError(f"{TOKEN} is set, but {URL} is not. Set {URL} to the portal's address.")
         raise AccountError("you are not signed in. Run `tilelab login URL` first.")
     if token:
-        return Account(kept.url, checked_token(token, TOKEN))
-    if url and portal_url(url) != kept.url:
+        return Account(account.url, checked_token(token, TOKEN))
+    if url and portal_url(url) != account.url:
         raise AccountError(
-            f"{URL} is {portal_url(url)}, but the stored token is for {kept.url}."
+            f"{URL} is {portal_url(url)}, but the stored token is for {account.url}."
             f" Set {TOKEN} too, or run `tilelab login {portal_url(url)}`."
         )
-    return kept
+    return account
 
 
 def read_account(file: Path) -> Account | None:

@@ -8,8 +8,6 @@ _LONGEST = 600
 
 
 class PortalError(Exception):
-    """A request to the portal failed."""
-
     def __init__(self, text: str) -> None:
         super().__init__(one_line(text))
 

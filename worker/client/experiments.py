@@ -77,12 +77,12 @@ def start(portal: Portal, new: NewExperiment) -> Experiment:
     return _read(portal.connection.ask("POST", _PATH, body))
 
 
-def kernel_text(portal: Portal, wanted: OnServer) -> str:
+def kernel_text(portal: Portal, on_server: OnServer) -> str:
     """The text of a submission that you may see, or of the best one of an assignment.
 
     For course staff, the best one is the leaderboard's first listed one, for students their own.
     """
-    return portal.source(wanted.submission or _best(portal, wanted.best))
+    return portal.source(on_server.submission or _best(portal, on_server.best))
 
 
 def _best(portal: Portal, name: str) -> str:
@@ -119,11 +119,11 @@ def fetch(portal: Portal, public_id: str, patience: float = 0.0) -> Iterator[Poi
     while True:
         asked = {"limit": _PAGE} | ({} if after is None else {"after": after})
         data = portal.plain(f"{_path(public_id)}/points?{urlencode(asked)}", patience)
-        found = _points(data)
-        yield from found
-        if not found or not data.get("next"):
+        point_results = _points(data)
+        yield from point_results
+        if not point_results or not data.get("next"):
             return
-        after = found[-1].number
+        after = point_results[-1].number
 
 
 def experiment_id_of(text: str) -> str | None:
@@ -151,6 +151,6 @@ def _points(data: Any) -> list[PointResult]:
     if not isinstance(points, list):
         raise Unreadable("the portal's answer has no points.")
     try:
-        return [from_json(each) for each in points]
+        return [from_json(point) for point in points]
     except WireError as error:
         raise Unreadable(f"this version of tilelab can't read the portal's points ({error}).") from error

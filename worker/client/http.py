@@ -39,7 +39,13 @@ class Connection:
 
     def ask(self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None) -> Any:
         """Send a request, and return the answer's JSON. Raises PortalError."""
-        return _json(self.text(method, path, body, headers))
+        text = self.text(method, path, body, headers)
+        if text.count(b",") + text.count(b"[") + text.count(b"{") > ANSWER_MARKS:
+            raise Unreadable("the portal's answer has too many values.")
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise Unreadable("unexpected answer from the portal, not JSON. A proxy may be in between.") from error
 
     def text(self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None) -> bytes:
         """Send a request, and return the answer's bytes. Raises PortalError."""
@@ -124,15 +130,6 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 _OPENER = urllib.request.build_opener(_NoRedirects)
-
-
-def _json(text: bytes) -> Any:
-    if text.count(b",") + text.count(b"[") + text.count(b"{") > ANSWER_MARKS:
-        raise Unreadable("the portal's answer has too many values.")
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise Unreadable("unexpected answer from the portal, not JSON. A proxy may be in between.") from error
 
 
 def _problem(answer: urllib.error.HTTPError) -> Mapping[str, Any]:

@@ -14,46 +14,45 @@ _LONGEST = 100
 _LONGEST_OUTPUT = 1_000
 
 
-def phase(found: Submission) -> str:
+def phase(submission: Submission) -> str:
     """The current phase. It has no elapsed time, so it changes only with the phase."""
-    if found.state == "cancelled":
+    if submission.state == "cancelled":
         return "cancelled"
-    if found.over:
+    if submission.over:
         return "graded"
-    doing = [_DOING.get(step.name, safe(step.name)) for step in found.steps if step.state == "running"]
+    doing = [_DOING.get(step.name, safe(step.name)) for step in submission.steps if step.state == "running"]
     if doing:
         # a worker compiles and checks in one step
         return " and ".join(doing)
-    begun = any(step.state in _PASSED for step in found.steps)
-    return f"waiting {'to be measured' if begun else 'in the queue'}{_place(found)}"
+    begun = any(step.state in _PASSED for step in submission.steps)
+    return f"waiting {'to be measured' if begun else 'in the queue'}{_place(submission)}"
 
 
-def headline(told: Progress) -> str:
+def headline(progress: Progress) -> str:
     """The phase in an event, without details that change all the time."""
-    text = one_line(told.headline)[:_LONGEST]
+    text = one_line(progress.headline)[:_LONGEST]
     return text[:1].lower() + text[1:]
 
 
-def detail(told: Progress) -> str:
+def detail(progress: Progress) -> str:
     """The progress within the phase: the checked size or the measured launch."""
-    now = next((one.detail for one in told.phases if one.state == "now" and one.detail), "")
+    now = next((one.detail for one in progress.phases if one.state == "now" and one.detail), "")
     return one_line(now)[:_LONGEST]
 
 
-def output(told: Progress) -> list[str]:
+def output(progress: Progress) -> list[str]:
     """The kernel's output in an event, safe for a terminal."""
-    return safe_lines(told.printed[:_LONGEST_OUTPUT].removesuffix("\n"))
+    return safe_lines(progress.printed[:_LONGEST_OUTPUT].removesuffix("\n"))
 
 
-def part_of(found: Submission) -> float:
-    """A submission's progress, 0 to 1."""
-    return sum(map(_passed, found.steps)) / len(found.steps) if found.steps else 0.0
+def part_of(submission: Submission) -> float:
+    return sum(map(_passed, submission.steps)) / len(submission.steps) if submission.steps else 0.0
 
 
-def part_told(told: Progress) -> float:
+def part_told(progress: Progress) -> float:
     """The progress in an event, 0 to 1."""
     behind = {"done": 1.0, "left_out": 1.0, "now": 0.5}
-    return sum(behind.get(one.state, 0.0) for one in told.phases) / len(told.phases) if told.phases else 0.0
+    return sum(behind.get(one.state, 0.0) for one in progress.phases) / len(progress.phases) if progress.phases else 0.0
 
 
 def bar(part: float, style: Style) -> str:
@@ -67,17 +66,16 @@ def _passed(step: Step) -> float:
     return 1.0 if step.state in _PASSED else 0.5 if step.state == "running" else 0.0
 
 
-def _place(found: Submission) -> str:
-    if not found.position or found.wait is None:
+def _place(submission: Submission) -> str:
+    if not submission.position or submission.wait is None:
         return ""
-    text = f", number {found.position:,}"
-    if found.wait.seconds is not None and found.wait.seconds >= 1:
-        return f"{text}, about {duration(found.wait.seconds)}"
-    return f"{text}. {safe(found.wait.reason[:200])}" if found.wait.reason else text
+    text = f", number {submission.position:,}"
+    if submission.wait.seconds is not None and submission.wait.seconds >= 1:
+        return f"{text}, about {duration(submission.wait.seconds)}"
+    return f"{text}. {safe(submission.wait.reason[:200])}" if submission.wait.reason else text
 
 
 def duration(seconds: float) -> str:
-    """Seconds as text in a suitable unit."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     if seconds < 5400:

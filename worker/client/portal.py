@@ -1,5 +1,3 @@
-"""The portal's requests for students' commands."""
-
 from __future__ import annotations
 
 import re
@@ -130,7 +128,6 @@ def id_of(text: str) -> str | None:
 
 
 def submission_path(public_id: str) -> str:
-    """The API's path of a submission."""
     return f"/api/v1/submissions/{quote(public_id, safe='')}"
 
 
@@ -140,6 +137,5 @@ def latest_path(limit: int) -> str:
 
 
 def board_path(assignment: str, device_class: str) -> str:
-    """The API's path of a leaderboard."""
     course, _, name = assignment.partition("/")
     return "/api/v1/leaderboards/" + "/".join(quote(part, safe="") for part in (course, name, device_class))

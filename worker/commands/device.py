@@ -18,8 +18,8 @@ _DEVICE = re.compile(r"auto|cpu|cuda:(\d{1,3})")
 
 def choose(device: str) -> GpuFacts | None:
     """The requested GPU, or None for the CPU device. Raises WrongUse if this machine doesn't have it."""
-    asked = _DEVICE.fullmatch(device)
-    if asked is None:
+    match = _DEVICE.fullmatch(device)
+    if match is None:
         raise WrongUse(f"--device {device!r}: use auto, cpu or cuda:N.")
     if device == "cpu":
         return None
@@ -31,7 +31,7 @@ def choose(device: str) -> GpuFacts | None:
         if device == "auto":
             return None
         raise WrongUse(f"--device {device}: {reason}") from reason
-    number = int(asked[1] or 0)
+    number = int(match[1] or 0)
     if number >= len(found):
         known = ", ".join(f"cuda:{gpu.index} ({gpu.name})" for gpu in found)
         raise WrongUse(f"--device {device}: this machine has {known}.")

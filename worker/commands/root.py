@@ -54,8 +54,6 @@ tell_option = click.option(
 
 
 class Exit(IntEnum):
-    """The command's exit codes."""
-
     ACCEPTED = 0
     NOT_ACCEPTED = 1
     WRONG_USE = 2
@@ -143,7 +141,6 @@ class RootVerbs(Verbs):
     verbs: Mapping[str, str] = {name: text for part in _SECTIONS.values() for name, text in part.items()}
 
     def package_of(self, name: str) -> str:
-        """The package of a verb's module."""
         if name in SERVER_VERBS:
             return "server.commands"
         title = next(title for title, verbs in _SECTIONS.items() if name in verbs)

@@ -51,7 +51,10 @@ def _sentence(error: Exception) -> str:
     from kernels.rendering.text_safety import safe
 
     reason = " ".join(safe(f"{type(error).__name__}: {error}".replace("\n", " ")).split())
-    places = _places(error)
+    # The lines of Tilelab in the error's traceback, innermost last
+    frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    own = tuple(_ROOT / part for part in ("kernels", "server", "worker"))
+    places = [f"{path.relative_to(_ROOT)}:{line}" for path, line in frames if any(map(path.is_relative_to, own))]
     what = f"({reason[:_LONGEST_REASON]}{f', {places[-1]}' if places else ''})"
     more = f"{_DEBUG}=1 shows the traceback."
     if any(place.startswith("server") for place in places):
@@ -61,10 +64,3 @@ def _sentence(error: Exception) -> str:
         f"tilelab: internal error {what}. Your kernel is not the cause. Please send this line and your file to your "
         f"course staff. {more}"
     )
-
-
-def _places(error: Exception) -> list[str]:
-    """The lines of Tilelab in the error's traceback, innermost last."""
-    frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
-    own = tuple(_ROOT / part for part in ("kernels", "server", "worker"))
-    return [f"{path.relative_to(_ROOT)}:{line}" for path, line in frames if any(map(path.is_relative_to, own))]

@@ -253,8 +253,6 @@ class Sender:
 
 
 class StepSender:
-    """Publishes steps, for the dispatcher."""
-
     def __init__(self, app: Celery) -> None:
         self._sender = Sender(app)
 
@@ -305,10 +303,10 @@ def _sentence(place: str, error: BaseException) -> str:
 
 
 def _place(client: redis.Redis) -> str:
-    given = client.connection_pool.connection_kwargs
-    if path := given.get("path"):
+    address = client.connection_pool.connection_kwargs
+    if path := address.get("path"):
         return f"unix://{path}"
-    return f"redis://{given.get('host', 'localhost')}:{given.get('port', 6379)}/{given.get('db', 0)}"
+    return f"redis://{address.get('host', 'localhost')}:{address.get('port', 6379)}/{address.get('db', 0)}"
 
 
 def _read(redis_url: str) -> _Address:

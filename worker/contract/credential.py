@@ -45,12 +45,10 @@ class Credential:
         return allows(self.queues, queue)
 
     def worker(self, text: str) -> bool:
-        """Whether this is the ID of one of this credential's workers."""
         return text.startswith(f"{self.name}.")
 
 
 def allows(queues: Collection[str], queue: str) -> bool:
-    """Whether a credential for these queues is one for that queue."""
     return queue in queues or (GPU_QUEUES in queues and queue.startswith(gpu_queue("")))
 
 
@@ -95,12 +93,10 @@ def worker_url(redis_url: str, credential: Credential, password: str) -> str:
 
 
 def password_in(redis_url: str) -> str:
-    """The password in an address, or ""."""
     return unquote(urlsplit(redis_url).password or "")
 
 
 def new_secret() -> str:
-    """A new password or key."""
     return secrets.token_hex(32)
 
 
@@ -118,7 +114,6 @@ class Sealed:
     body: str
 
     def signed_with(self, key: str) -> bool:
-        """Whether the worker with this key made it."""
         return hmac.compare_digest(self.signature.encode(), _signature(key, self.name, self.body).encode())
 
 

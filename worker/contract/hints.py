@@ -66,7 +66,6 @@ def channel(job: int) -> str:
 
 
 def kept_hint(client: redis.Redis, job: int) -> Hint | None:
-    """A job's last hint with output, or None."""
     return read_hint(channel(job), client.get(f"{_KEPT}{job}"))
 
 

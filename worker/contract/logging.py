@@ -56,7 +56,7 @@ def configure(
     handler.setFormatter(JsonLines() if form == "json" else TextLines())
     handler.set_name(_MARK)
     root = logging.getLogger()
-    for each in [each for each in root.handlers if each.get_name() == _MARK]:
+    for each in [handler for handler in root.handlers if handler.get_name() == _MARK]:
         root.removeHandler(each)
     root.addHandler(handler)
     root.setLevel(level.upper())
@@ -81,12 +81,10 @@ def about(**what: object) -> Iterator[None]:
 
 
 def context() -> Mapping[str, object]:
-    """The fields that a line logged now would have."""
     return {**_process, **_about.get()}
 
 
 def without_passwords(text: str) -> str:
-    """The text without users and passwords in addresses."""
     return _PERSON.sub(r"\1**@", text)
 
 

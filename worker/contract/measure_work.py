@@ -59,10 +59,7 @@ class WireCode:
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """The first request to a runner: load the judge's own kernels.
-
-    compiler: the version of NVRTC, for the record
-    """
+    """The first request to a runner: load the judge's own kernels. compiler: the version of NVRTC, for the record."""
 
     judge: WireCode
     compiler: str

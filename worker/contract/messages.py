@@ -43,7 +43,6 @@ RESULTS_QUEUE = "results"
 
 
 def gpu_queue(device_class: str) -> str:
-    """The queue for a device class's measure steps."""
     return f"gpu.{device_class}"
 
 
@@ -196,7 +195,6 @@ def measure_digest(packed: bytes) -> str:
 
 
 def graded_digest(message: StepMessage) -> str:
-    """The digest of the work in a message; "" if there is none."""
     if message.check is not None:
         source = base64.b64decode(message.check.source)
         return check_digest(message.check, hashlib.sha256(source).hexdigest())

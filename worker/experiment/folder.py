@@ -32,10 +32,7 @@ class FolderError(ValueError):
 
 
 class Folder:
-    """The files of one run.
-
-    lines: the file with a line for each point
-    """
+    """The files of one run. lines: the file with a line for each point."""
 
     def __init__(self, path: Path, lines: str = "points.jsonl") -> None:
         self.path = path
@@ -80,7 +77,8 @@ class Folder:
         """The manifest of a run like this that was begun here, else this one, now written; raises FolderError."""
         if not self.begun():
             try:
-                self._begin(manifest)
+                self.path.mkdir(parents=True, exist_ok=True)
+                _write_whole(self._manifest, to_plain(manifest))
             except OSError as error:
                 raise FolderError(f"{self.path} can't be written: {error.strerror}.") from None
             return manifest
@@ -91,11 +89,6 @@ class Folder:
                 "or add --replace."
             )
         return before
-
-    def _begin(self, manifest: Manifest) -> None:
-        """Write the manifest, whole or not at all."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        _write_whole(self._manifest, to_plain(manifest))
 
     def models(self) -> Folder:
         """The points of a search that were modelled before they could be tried."""
@@ -164,7 +157,9 @@ class Folder:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise FolderError(f"Another run is writing to {self.path}. Wait for it, or use --out.") from None
-            _drop_torn_line(file)
+            file.seek(0)
+            data = file.read()
+            file.truncate(data.rfind(b"\n") + 1)
             _sync(self.path)
             yield lambda result: self._add(file, result)
 
@@ -220,12 +215,6 @@ def _write_whole(file: Path, data: object) -> None:
         os.fsync(stream.fileno())
     new.rename(file)
     _sync(file.parent)
-
-
-def _drop_torn_line(file: FileIO) -> None:
-    file.seek(0)
-    data = file.read()
-    file.truncate(data.rfind(b"\n") + 1)
 
 
 def _sync(folder: Path) -> None:

@@ -1,5 +1,3 @@
-"""The manifest of results that another tuner measured."""
-
 from __future__ import annotations
 
 from kernels.experiment.definition import plain_definition
@@ -12,15 +10,12 @@ ORIGIN = "Kernel Tuner"
 
 
 def imported(name: str, cache: Cache) -> Manifest:
-    """The manifest of a cache. Its exercise, kernel text and versions aren't known.
-
-    name: for the report
-    """
+    """The manifest of a cache. Its exercise, kernel text and versions aren't known. name: for the report."""
     experiment = Experiment(
         name=name,
         exercise="unknown",
         kernels=(cache.kernel,),
-        axes=tuple(Axis(*each) for each in cache.values.items()),
+        axes=tuple(Axis(*item) for item in cache.values.items()),
         measure=Measure(counts=False),
     )
     return Manifest(

@@ -18,10 +18,7 @@ _PACKAGES = ("tilelab", "numpy", "nvidia-cuda-nvrtc", "cupy-cuda13x", "nvidia-cu
 
 @dataclass(frozen=True, slots=True)
 class KernelText:
-    """A kernel of the experiment.
-
-    digest: SHA-256 of its text
-    """
+    """A kernel of the experiment. digest: SHA-256 of its text."""
 
     name: str
     text: str
@@ -34,11 +31,7 @@ class KernelText:
 
 @dataclass(frozen=True, slots=True)
 class DeviceUsed:
-    """What measures.
-
-    name: as its driver says it
-    device_class: "" for the CPU device, which measures nothing
-    """
+    """What measures. name: as its driver says it. device_class: "" for the CPU device, which measures nothing."""
 
     name: str = "CPU device"
     device_class: str = ""
@@ -82,7 +75,6 @@ def versions() -> dict[str, str]:
 
 
 def now() -> str:
-    """This moment in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 

@@ -1,5 +1,3 @@
-"""The work of each point of a run."""
-
 from __future__ import annotations
 
 from kernels.experiment import plan
@@ -18,15 +16,13 @@ __all__ = ["Group", "Plan", "PlannedPoint", "Values", "rejected", "result_of"]
 
 
 class Plan(PointPlan):
-    """The points of a run, and the work of each."""
-
     def __init__(self, manifest: Manifest) -> None:
         self._manifest = manifest
         super().__init__(
             from_plain_definition(manifest.definition),
             manifest.exercise.name,
             manifest.exercise.definition,
-            {each.name: each.text for each in manifest.kernels},
+            {kernel.name: kernel.text for kernel in manifest.kernels},
             manifest.device.device_class,
             MOST_LOCAL_WORK,
         )
@@ -57,12 +53,10 @@ def _repeats(measure: Measure) -> Repeats | None:
 
 
 def rejected(plan_: Plan, planned: PlannedPoint, reason: str) -> PointResult:
-    """What is kept of a point that isn't run."""
     return plan.rejected(plan_, planned, reason, now())
 
 
 def result_of(plan_: Plan, planned: PlannedPoint, graded: Graded) -> PointResult:
-    """What is kept of a graded point."""
     if graded.report is None:
         return plan.without_report(plan_, planned, Verdict.SYSTEM_ERROR, graded.error, now())
     return plan.graded(plan_, planned, graded.report, now())

@@ -1,5 +1,3 @@
-"""Runs the points of an experiment that have no result yet."""
-
 from __future__ import annotations
 
 import contextlib
@@ -54,7 +52,7 @@ def processes(plan: Plan, left: Sequence[int]) -> int | None:
 
 def missing(plan: Plan, results: Iterable[PointResult]) -> list[int]:
     """The points still to run. A point that ended in a system error runs again."""
-    done = {each.number for each in results if each.verdict is not Verdict.SYSTEM_ERROR}
+    done = {result.number for result in results if result.verdict is not Verdict.SYSTEM_ERROR}
     return [number for number in range(len(plan.points)) if number not in done]
 
 
@@ -93,7 +91,7 @@ class Points:
         told: Told = lambda _: None,
     ) -> None:
         self._plan, self._keep, self._whole, self._told = plan, keep, whole, told
-        self._results = {each.number: each for each in results}
+        self._results = {result.number: result for result in results}
         self._passed = _passed(plan, self._results.values())
         self._done = sum(not self._is_missing(number) for number in self._results)
 
@@ -105,7 +103,6 @@ class Points:
         return [self._results[number] for number in sorted(self._results)]
 
     def missing(self, numbers: Iterable[int]) -> list[int]:
-        """The points that have no result yet."""
         return [number for number in numbers if self._is_missing(number)]
 
     def run(self, numbers: Iterable[int], pool: Callable[[], Pool]) -> None:
@@ -126,8 +123,8 @@ class Points:
         elif self._is_missing(checked.number):
             self._kept(checked)
 
-    def _kept(self, made: PointResult) -> None:
-        result = self._whole(made)
+    def _kept(self, point_result: PointResult) -> None:
+        result = self._whole(point_result)
         self._keep(result)
         self._results[result.number] = result
         self._done += 1
@@ -140,11 +137,10 @@ class Points:
 
 def _passed(plan: Plan, results: Iterable[PointResult]) -> dict[Group, PointResult]:
     """An accepted result for each text that has one."""
-    return {plan.point(each.number).group: each for each in results if each.verdict is Verdict.ACCEPTED}
+    return {plan.point(result.number).group: result for result in results if result.verdict is Verdict.ACCEPTED}
 
 
 def _first_of_groups(plan: Plan, left: Sequence[int], passed: dict[Group, PointResult]) -> set[int]:
-    """The first point of each text that hasn't passed yet."""
     first: dict[Group, int] = {}
     for number in left:
         group = plan.point(number).group

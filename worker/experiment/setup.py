@@ -47,10 +47,7 @@ class SetupError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a run is made on.
-
-    arch: what kernels are compiled for
-    """
+    """What a run is made on. arch: what kernels are compiled for."""
 
     device: DeviceUsed
     arch: str
@@ -95,14 +92,14 @@ def set_up(
     """
     files = (file, *more)
     given = _from_toml(file, axes) if file.suffix == ".toml" else _from_kernels(files, axes, exercise)
-    if any(each.suffix == ".toml" for each in files) and more:
+    if any(file.suffix == ".toml" for file in files) and more:
         raise SetupError(file, 0, "Give one TOML file, or kernels.")
     if file.suffix == ".toml" and exercise is not None:
         raise SetupError(file, 0, "This file names its exercise. Leave out --exercise.")
     _restrict(given, devices or given.experiment.devices, machine, told)
     found = _exercise(given)
     kernels = _kernels(given, found, fetch)
-    names = tuple(each.name for each in kernels)
+    names = tuple(kernel.name for kernel in kernels)
     experiment = replace(given.experiment, kernels=names, on_server={}, ladder=False, devices=())
     manifest = Manifest(
         definition=plain_definition(experiment),
@@ -127,7 +124,7 @@ def _restrict(given: _Given, devices: Sequence[str], machine: Machine, told: Cal
     if here not in devices:
         reason = f"`{DEVICE}` has {', '.join(devices)}, and this run is on {here}."
         raise given.error("axes", DEVICE, f"{reason} Choose another --device, or submit it to a server.")
-    others = ", ".join(each for each in devices if each != here)
+    others = ", ".join(device for device in devices if device != here)
     told(f"This run is on {here}. It leaves out {others}.")
 
 
@@ -167,11 +164,11 @@ def _from_kernels(files: Sequence[Path], axes: Sequence[Axis], exercise: str | N
         return _Given(file, "", Experiment(f"Ladder of {exercise}", exercise, (), tuple(axes), ladder=True))
     if not axes and len(files) == 1 and file.exists():
         raise SetupError(file, 0, "Nothing is varied. Add an axis, such as -a TILE_WIDTH=8,16,32.")
-    names = [each.name for each in files]
-    paths = {_short(each) if names.count(each.name) > 1 else each.name: each for each in files}
+    names = [file.name for file in files]
+    paths = {_short(file) if names.count(file.name) > 1 else file.name: file for file in files}
     if len(paths) < len(files):
         raise SetupError(file, 0, "Two kernels have the same name. Rename one of them.")
-    name = cut(", ".join(each.stem for each in files), LONGEST_TEXT)
+    name = cut(", ".join(file.stem for file in files), LONGEST_TEXT)
     return _Given(file, "", Experiment(name, exercise, tuple(paths), tuple(axes)), paths)
 
 

@@ -25,7 +25,6 @@ from worker.workplaces.workplace import Workplace
 
 
 def tunes(manifest: Manifest) -> bool:
-    """Whether a run is a search."""
     return from_plain_definition(manifest.definition).design.kind is DesignKind.TUNE
 
 
@@ -37,8 +36,8 @@ def budget(manifest: Manifest) -> int:
 
 def not_tried(plan: Plan, folder: Folder) -> list[int]:
     """The points that may still use the budget. One that the CPU device refused has a result, but wasn't tried."""
-    refused = {each.number for each in folder.models().results() if each.verdict is not Verdict.ACCEPTED}
-    return missing(plan, (each for each in folder.results() if each.number not in refused))
+    refused = {result.number for result in folder.models().results() if result.verdict is not Verdict.ACCEPTED}
+    return missing(plan, (result for result in folder.results() if result.number not in refused))
 
 
 def tune(

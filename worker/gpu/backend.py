@@ -31,10 +31,7 @@ class FaultKind(StrEnum):
 
 
 class DeviceFault(Exception):
-    """A launch failed.
-
-    detail: the driver's message, for the log
-    """
+    """A launch failed. detail: the driver's message, for the log."""
 
     def __init__(self, kind: FaultKind, detail: str = "") -> None:
         super().__init__(f"{kind}: {detail}" if detail else str(kind))
@@ -43,7 +40,6 @@ class DeviceFault(Exception):
 
     @property
     def lost(self) -> bool:
-        """Whether this process can no longer use the device."""
         return self.kind not in {FaultKind.RESOURCES, FaultKind.UNSUPPORTED}
 
 

@@ -22,16 +22,10 @@ _NOTHING = Resources(0, 0, 0, 0, 0, 0, 0)
 
 
 class SmallCases:
-    """Runs cases on a device.
-
-    lost: a kernel left the device unusable
-    """
+    """Runs cases on a device. lost: a kernel left the device unusable."""
 
     def __init__(self, backend: Backend, judge: Judge, modules: Modules, solution: Modules, seconds: float) -> None:
-        """seconds: a longer launch counts as endless.
-
-        solution: of the exercise, for the operation SOLUTION
-        """
+        """seconds: a longer launch counts as endless. solution: of the exercise, for the operation SOLUTION."""
         self._backend = backend
         self._judge = judge
         self._modules = modules

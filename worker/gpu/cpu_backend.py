@@ -21,7 +21,7 @@ from kernels.device import Buffer, Execution, Program
 from kernels.judging.limits import SHARED_BYTES
 from kernels.launch import Launch
 from kernels.measurement import Clocks, Environment
-from kernels.verdict import Finding, Severity, Verdict
+from kernels.verdict import Finding, Verdict, errors_of
 from worker.gpu.backend import GUARD_WORDS, Argument, Call, Code, DeviceFault, FaultKind, Kernel, Memory, Timed, Used
 
 _FIRST_PLACE, _APART = 1 << 40, 1 << 32
@@ -78,10 +78,7 @@ class CpuBackend:
     """
 
     def __init__(self, compiler: str = "", clock: Clock = by_threads) -> None:
-        """Load nothing yet.
-
-        clock: time of a launch in ms
-        """
+        """Load nothing yet. clock: time of a launch in ms."""
         self._compiler = compiler
         self._clock = clock
         self._arrays: dict[int, Words] = {}
@@ -129,8 +126,8 @@ class CpuBackend:
         self._words(memory)[:] = word & 0xFFFF_FFFF
 
     def write(self, memory: Memory, values: NDArray[Any]) -> None:
-        given = np.ascontiguousarray(values).reshape(-1).view(np.uint32)
-        self._words(memory)[: given.size] = given
+        view = np.ascontiguousarray(values).reshape(-1).view(np.uint32)
+        self._words(memory)[: view.size] = view
 
     def read(self, memory: Memory) -> NDArray[Any]:
         self.wait()
@@ -243,7 +240,7 @@ class CpuBackend:
             execution = device.run(
                 handle.program,
                 launch,
-                [_name(each) if isinstance(each, Memory) else each for each in arguments],
+                [_name(argument) if isinstance(argument, Memory) else argument for argument in arguments],
                 [Buffer(_name(m), self._words(m).view(np.float32), initialised=True) for m in memories],
                 budget=device.Budget(instructions),
                 symbols={name: _name(memory) for name, memory in used.items()},
@@ -259,7 +256,7 @@ class CpuBackend:
 
     def _judge(self, execution: Execution) -> None:
         """Raise a fault for findings that would stop a GPU."""
-        found = [each for each in execution.findings if each.severity is Severity.ERROR]
+        found = errors_of(execution.findings)
         for verdict, kind in _FAULTS.items():
             for finding in found:
                 if finding.kind is verdict:

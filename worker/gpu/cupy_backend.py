@@ -101,7 +101,9 @@ def opened(compiler: str = "") -> Callable[[], CupyBackend]:
     The answer creates the context and the backend.
     """
     facts = runtime.getDeviceProperties(0)
-    return partial(CupyBackend, facts, _environment(facts, compiler), ClockReader(_bus_id()))
+    # The device's PCI address, with which the management library finds it
+    name: str = runtime.deviceGetPCIBusId(0)
+    return partial(CupyBackend, facts, _environment(facts, compiler), ClockReader(name))
 
 
 class CupyBackend:
@@ -217,8 +219,8 @@ class CupyBackend:
         starts = [self._prepared(call.kernel, call.launch, call.arguments) for call in calls]
 
         def start() -> None:
-            for each in starts:
-                each()
+            for start in starts:
+                start()
 
         return self._timed(start, seconds)
 
@@ -276,9 +278,8 @@ class CupyBackend:
         return Timed(runtime.eventElapsedTime(self._before, self._after), 1000 * (ended - began))
 
     def _prepared(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> Callable[[], None]:
-        """A function that starts a kernel."""
         values = [_parameter(argument) for argument in arguments]
-        places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(each) for each in values))
+        places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
 
         def start(_alive: object = values) -> None:
             # The values must live until the launch: the driver gets only their addresses.
@@ -367,12 +368,6 @@ def _parameter(argument: Argument) -> Any:
     if isinstance(argument, int):
         return ctypes.c_int64(argument)
     return (ctypes.c_double if isinstance(argument, np.float64) else ctypes.c_float)(argument)
-
-
-def _bus_id() -> str:
-    """The device's PCI address, with which the management library finds it."""
-    name: str = runtime.deviceGetPCIBusId(0)
-    return name
 
 
 def _environment(facts: Mapping[str, Any], compiler: str) -> Environment:

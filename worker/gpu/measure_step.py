@@ -13,7 +13,7 @@ from kernels.judging.operations import work
 from kernels.judging.outcomes import size_text
 from kernels.judging.plan import CasePlan
 from kernels.measurement import Clocks, Measurement, Speed
-from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, finding_order
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, errors_of, finding_order
 from worker.contract.measure_work import DriverOccupancy, MeasureRequest, MeasureResponse, Numbers
 from worker.gpu.backend import Backend, DeviceFault, FaultKind, Timed
 from worker.gpu.cases import SmallCases
@@ -78,18 +78,16 @@ def measure(
 
 def _effort(request: MeasureRequest) -> Effort:
     """The limits at the size that is ranked."""
-    asked = request.repeats
-    if asked is None:
+    repeats = request.repeats
+    if repeats is None:
         return Effort(request.budget_seconds, MOST_REPEATS)
-    if asked.number:
-        number = min(asked.number, MOST_ASKED)
+    if repeats.number:
+        number = min(repeats.number, MOST_ASKED)
         return Effort(ASKED_SECONDS, number, fewest=number)
-    return Effort(ASKED_SECONDS, MOST_ASKED, interval=asked.interval)
+    return Effort(ASKED_SECONDS, MOST_ASKED, interval=repeats.interval)
 
 
 class _Job:
-    """A request in progress, with its findings and measurements so far."""
-
     def __init__(self, request: MeasureRequest, backend: Backend, judge: Judge) -> None:
         self._request = request
         self._backend = backend
@@ -108,12 +106,11 @@ class _Job:
 
     @property
     def failed(self) -> bool:
-        return any(finding.severity is Severity.ERROR for finding in self._findings)
+        return bool(errors_of(self._findings))
 
     # -- what is only judged -------------------------------------------------------------------------------------------
 
     def judge_small_cases(self) -> None:
-        """Judge the CPU device's cases on this device."""
         small = SmallCases(self._backend, self._judge, self._modules, self._solution, self._request.launch_seconds)
         found = small.judged(self._request.plan, self._request.modules)
         self._lost = small.lost
@@ -162,7 +159,6 @@ class _Job:
     # -- what is measured ----------------------------------------------------------------------------------------------
 
     def measure_ranking(self, case: CasePlan, bench: Bench) -> None:
-        """Measure the ranking size, and then the curve."""
         found = self._timed(case, bench, _effort(self._request), ranking=True)
         if isinstance(found, Finding):
             self._fail(case, found)
@@ -252,7 +248,7 @@ class _Job:
     def _predicted_ms(self, case: CasePlan) -> float:
         """The expected time of one launch, from the nearest measured size."""
         needed = work(case)
-        done, nearest = min(self._speeds, key=lambda each: abs(each[0] - needed))
+        done, nearest = min(self._speeds, key=lambda speed: abs(speed[0] - needed))
         return nearest.ms_median * needed / done
 
     # -- what comes of it ----------------------------------------------------------------------------------------------
@@ -298,7 +294,7 @@ class _Job:
         ranking = self._request.ranking
         if self._ranking is None or ranking is None or self.failed:
             return None
-        curve = [each for _, each in sorted(self._speeds, key=lambda each: each[0])]
+        curve = [each for _, each in sorted(self._speeds, key=lambda speed: speed[0])]
         return Measurement(
             **{field.name: getattr(self._ranking, field.name) for field in fields(Speed)},
             metric=self._request.metric,

@@ -262,7 +262,6 @@ def _facts(nvml: Any, index: int, place: _Place, driver: str) -> GpuFacts:
 
 
 def _told(nvml: Any, ask: Callable[..., Any], *arguments: Any) -> Any:
-    """NVML's answer, or None on an error."""
     try:
         return ask(*arguments)
     except nvml.NVMLError:

@@ -208,10 +208,7 @@ class Spares:
     def __init__(
         self, device: int | None, prepare: Prepare, ahead: int = 2, wall_seconds: float = WALL_SECONDS
     ) -> None:
-        """Begin to start processes, and return at once.
-
-        ahead: number of processes to keep ready
-        """
+        """Begin to start processes, and return at once. ahead: number of processes to keep ready."""
         self._device, self._prepare, self._ahead, self._wall_seconds = device, prepare, ahead, wall_seconds
         self._most: int | None = None
         self._taken = self._asking = 0
@@ -301,7 +298,6 @@ class Spares:
             self._changed.notify_all()
 
     def _wanted(self) -> int:
-        """How many processes should wait."""
         ahead = self._ahead if self._most is None else min(self._ahead, self._most - self._taken)
         return max(ahead, self._asking)
 

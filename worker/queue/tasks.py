@@ -58,8 +58,6 @@ class StepTask:
     stop: Stop
 
     def register(self, app: Celery) -> None:
-        """Register this as the task of a Celery application."""
-
         def step(body: object) -> None:
             with self.reporter.busy():
                 self.run(body)

@@ -75,7 +75,6 @@ def _call(module: ModuleType, name: str) -> None:
 
 
 def answer(function: Step, request: bytes) -> dict[str, Any]:
-    """A step's response to a request, or its failure."""
     try:
         return {"response": function(json.loads(request))}
     except MemoryError:
@@ -102,7 +101,6 @@ def requests(descriptor: int) -> Iterator[bytes]:
 
 
 def send(descriptor: int, message: dict[str, Any]) -> None:
-    """Write one line."""
     data = memoryview(json.dumps(message).encode() + b"\n")
     while data:
         data = data[os.write(descriptor, data) :]

@@ -18,9 +18,5 @@ ENVIRONMENT = {
 
 
 def command(module: str, options: Sequence[str], arguments: Sequence[str]) -> list[str]:
-    """The command that runs `main` of a module.
-
-    options: of Python
-    arguments: the five arguments of `main`
-    """
+    """The command that runs `main` of a module. options: of Python. arguments: the five arguments of `main`."""
     return [sys.executable, *options, "-c", _BOOTSTRAP.format(module=module), *arguments, *search_path()]

@@ -14,7 +14,7 @@ from kernels.facts import Facts
 from kernels.source.names import Evaluated
 from kernels.verdict import Finding, Severity, Verdict
 from kernels.wire import from_plain
-from worker.sandbox.limits import Failure, Limits, SandboxFailure
+from worker.sandbox.limits import Failure, SandboxFailure
 from worker.sandbox.process import Child
 
 _HARDLY = 0.5
@@ -74,7 +74,7 @@ def _answer(child: Child, payload: dict[str, Any], *, last: bool) -> dict[str, A
         return child.request(payload, last=last)
     except SandboxFailure as failure:
         if failure.kind in _MESSAGES and not _starved(child, failure):
-            return (Finding(Verdict.COMPILE_ERROR, _message(failure.kind, child.limits)),)
+            return (Finding(Verdict.COMPILE_ERROR, _MESSAGES[failure.kind].format(seconds=child.limits.cpu_seconds)),)
         # If the compiler is missing, this raises the real cause.
         nvrtc.library_folder()
         raise
@@ -95,10 +95,6 @@ def _starved(child: Child, failure: SandboxFailure) -> bool:
     child.close()  # its CPU time is known only after its end
     # Otherwise a busy machine would turn a good file into a compile error.
     return child.cpu_seconds < _HARDLY * child.limits.cpu_seconds
-
-
-def _message(kind: Failure, limits: Limits) -> str:
-    return _MESSAGES[kind].format(seconds=limits.cpu_seconds)
 
 
 def _decode(response: dict[str, Any]) -> Compilation | tuple[Finding, ...]:

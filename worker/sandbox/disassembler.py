@@ -109,7 +109,6 @@ class Disassembler:
 
 
 def disassemble(cubin: bytes) -> Disassembly:
-    """Disassemble one compiled kernel and wait for it."""
     with Disassembler(cubin) as running:
         return running.result()
 

@@ -86,7 +86,6 @@ class DeviceIsolation(Isolation):
     """
 
     def missing(self) -> tuple[str, ...]:
-        """The missing isolation as text."""
         gaps = []
         if not self.landlock:
             gaps.append("the GPU process can read and change files on this machine")

@@ -171,15 +171,13 @@ class Child:
         self.kill()
         raise SandboxFailure(Failure.ERROR, "too many progress messages")
 
-    def converse(
-        self, payload: dict[str, Any], reply: Callable[[str], Mapping[str, Any]], seconds: float | None = None
-    ) -> dict[str, Any]:
+    def converse(self, payload: dict[str, Any], reply: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
         """Send a request, and answer the child's questions until it responds. Otherwise like `request`.
 
         reply: answers a question
         """
         self.wait_ready()
-        deadline = self._deadline(seconds)
+        deadline = self._deadline(None)
         for _ in range(_QUESTIONS):
             answer = self._exchange(payload, deadline, close=False)
             if not isinstance(answer, dict) or "ask" not in answer:

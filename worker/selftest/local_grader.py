@@ -18,10 +18,7 @@ from worker.steps.stages import SandboxedStages
 
 @dataclass(frozen=True, slots=True)
 class LocalGrader:
-    """This machine with one of its devices.
-
-    gpu: its number; None for the CPU device
-    """
+    """This machine with one of its devices. gpu: its number; None for the CPU device."""
 
     arch: str
     cache: Path

@@ -66,10 +66,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The isolation of one step's process: "compile", "run" or "measure".
-
-    gaps: the missing isolation as text
-    """
+    """The isolation of one step's process: "compile", "run" or "measure". gaps: the missing isolation as text."""
 
     step: str
     isolation: Isolation
@@ -107,17 +104,17 @@ Grade = Callable[[SelfTestKernel], Report]
 Progress = Callable[[str], None]
 
 
-def selftest_kernels(folder: Path = FOLDER) -> tuple[tuple[SelfTestKernel, ...], SpeedRule]:
+def selftest_kernels() -> tuple[tuple[SelfTestKernel, ...], SpeedRule]:
     """The kernels in order, and the rule for speeds."""
-    table = tomllib.loads((folder / "expected.toml").read_text("utf-8"))
-    kernels = tuple(_kernel(name, entry, folder) for name, entry in table["kernels"].items())
+    table = tomllib.loads((FOLDER / "expected.toml").read_text("utf-8"))
+    kernels = tuple(_kernel(name, entry) for name, entry in table["kernels"].items())
     return kernels, SpeedRule(**table["speed"])
 
 
-def _kernel(name: str, entry: Mapping[str, Any], folder: Path) -> SelfTestKernel:
+def _kernel(name: str, entry: Mapping[str, Any]) -> SelfTestKernel:
     return SelfTestKernel(
         name=name,
-        source=(folder / f"{entry.get('file', name)}.cu").read_bytes(),
+        source=(FOLDER / f"{entry.get('file', name)}.cu").read_bytes(),
         what=entry["what"],
         verdict=Verdict(entry["verdict"]),
         tile=entry.get("tile"),
@@ -168,7 +165,6 @@ def run_selftest(
 
 
 def to_json(result: SelfTest) -> dict[str, Any]:
-    """The outcome as one JSON object."""
     plain: dict[str, Any] = to_plain(result)
     return plain
 
@@ -210,7 +206,6 @@ _DRIVER = "Check with `nvidia-smi` that the device is healthy and not in use. Th
 
 
 def _problem(kernel: SelfTestKernel, found: str, report: Report | None, *, gpu: bool) -> str:
-    """The meaning of an incorrect verdict, and what to do next."""
     whom = f"{kernel.name}: a kernel that {kernel.what}"
     if report is None:
         return f"{whom} could not be graded ({found}). {_NO_WORK} {_LOOK}"

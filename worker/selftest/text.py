@@ -1,5 +1,3 @@
-"""A self-test as text for the operator."""
-
 from __future__ import annotations
 
 from kernels.rendering.table import table

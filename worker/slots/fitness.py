@@ -37,11 +37,10 @@ class DeviceTests:
     allow_gaps: bool = False
 
     def __call__(self, progress: Progress) -> Fitness:
-        """Test all devices. Each problem and warning names its device."""
         found = [(device, self._run(here, device, progress)) for device, here in self._devices()]
         return Fitness(
-            tuple(f"{device}: {each}" for device, result in found for each in _problems(result)),
-            tuple(f"{device}: {each}" for device, result in found for each in result.warnings),
+            tuple(f"{device}: {problem}" for device, result in found for problem in _problems(result)),
+            tuple(f"{device}: {warning}" for device, result in found for warning in result.warnings),
         )
 
     def _devices(self) -> Iterator[tuple[str, LocalGrader]]:

@@ -59,7 +59,6 @@ class Options:
 
 
 def slot_command(slot: Slot, worker: str, options: Options) -> tuple[str, ...]:
-    """The command that starts a slot's process."""
     words = [
         # With -P, no file in the current folder replaces a module.
         sys.executable, "-P", "-m", "worker.slots.slot", "--name", slot.name, "--queue", slot.queue, "--worker", worker,
@@ -169,18 +168,18 @@ class WorkerParent:
     def _begin_test(self) -> None:
         self._testing = Testing(self.test, lambda found: self._supervisor.call(partial(self._tested, found)))
 
-    def _tested(self, found: Fitness) -> None:
+    def _tested(self, fitness: Fitness) -> None:
         self._testing = None
-        for warning in found.warnings:
+        for warning in fitness.warnings:
             self.output.say(f"warning: {warning}", "warning")
         # A worker in doubt was fit before. It stays up in the state `out`, which shows the reason.
-        if self._doubt and found.problems:
+        if self._doubt and fitness.problems:
             self._fit, doubt, self._doubt = True, self._doubt, ""
-            self._take_out(f"{doubt}: {found.problems[0]}")
+            self._take_out(f"{doubt}: {fitness.problems[0]}")
             return
-        if found.problems:
-            more = f" ({len(found.problems) - 1} more; `tilelab worker selftest` shows all)"
-            self._refusal = found.problems[0] + (more if found.problems[1:] else "")
+        if fitness.problems:
+            more = f" ({len(fitness.problems) - 1} more; `tilelab worker selftest` shows all)"
+            self._refusal = fitness.problems[0] + (more if fitness.problems[1:] else "")
             self._supervisor.stop()
             return
         self.output.say("this machine is fit")

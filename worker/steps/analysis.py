@@ -130,11 +130,11 @@ def _first_of(look: Look) -> str:
     return f"This is about the first of {len(case.launches)} launches, `{case.kernel}`."
 
 
-def _older(look: Look, made: Compilation) -> str:
+def _older(look: Look, compilation: Compilation) -> str:
     launch = look.plan.cases[0].launch
     if not look.target.asked or launch is None:
         return ""
-    return unknown_capability(look.target, launch, made.resources)
+    return unknown_capability(look.target, launch, compilation.resources)
 
 
 def _stopped(begun: Analysis, findings: tuple[Finding, ...], clock: Clock, stages: Stages | None = None) -> Analysis:

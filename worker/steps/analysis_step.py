@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kernels.counters import Totals
 from kernels.evidence import CodeLine, Evidence, Extent, LineEvidence, PhaseTable
 from kernels.judging.plan import CasePlan, Plan
-from kernels.verdict import Finding, Severity, Verdict
+from kernels.verdict import Finding, Verdict, errors_of
 from kernels.wire import from_plain, to_plain
 from worker.steps.check_step import check_step, misfits_in
 from worker.steps.explanation import EXPLAIN, ExplainRequest, explain
@@ -93,7 +93,6 @@ def warm_up() -> None:
 
 
 def analysis_step(request: dict[str, Any]) -> dict[str, Any]:
-    """Run the step on an AnalysisRequest as a dictionary."""
     plain: dict[str, Any] = to_plain(analyse(from_plain(AnalysisRequest, request)))
     return plain
 
@@ -139,10 +138,11 @@ def _load(module: Module) -> Loaded:
 
 def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> AnalysisResponse:
     from kernels.analysis.hardware import as_executed
+    from kernels.analysis.sass import read_sass
 
-    sass = _sass(request)
-    run = _run(request, loaded, case, observe=request.observe)
-    executed = as_executed(run.counts, sass)
+    sass = read_sass(request.sass, request.module.entry) if request.sass is not None else None
+    counts, extent, findings = _run(request, loaded, case, observe=request.observe)
+    executed = as_executed(counts, sass)
     notes = [] if request.sass is not None else [f"Counts are by PTX only: {request.no_sass}."]
     lines, left = _bounded(executed.lines)
     if left:
@@ -151,14 +151,14 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
     if request.light is not None:
         light = _light(request, loaded, request.light, sass)
     evidence = Evidence(
-        extent=run.extent,
+        extent=extent,
         lines=lines,
         totals=executed.totals,
         phases=phases,
         notes=tuple(dict.fromkeys([*notes, *executed.notes])),
         sass=_listing(request),
     )
-    return AnalysisResponse(evidence, run.findings, _barriers(loaded.program, run, case), light)
+    return AnalysisResponse(evidence, findings, _barriers(loaded.program, counts, case), light)
 
 
 def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass | None) -> Totals | None:
@@ -207,12 +207,6 @@ def _incomplete(run: Execution) -> bool:
     return any(finding.kind in _INCOMPLETE for finding in run.findings)
 
 
-def _sass(request: AnalysisRequest) -> Sass | None:
-    from kernels.analysis.sass import read_sass
-
-    return read_sass(request.sass, request.module.entry) if request.sass is not None else None
-
-
 def _listing(request: AnalysisRequest) -> tuple[CodeLine, ...]:
     from kernels.analysis.sass import sass_listing
 
@@ -226,17 +220,13 @@ def _bounded(lines: tuple[LineEvidence, ...]) -> tuple[tuple[LineEvidence, ...],
     return tuple(sorted(busiest, key=lambda line: line.line)), len(lines) - MOST_LINES
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A counted run. counts: of the whole launch."""
+def _run(
+    request: AnalysisRequest, loaded: Loaded, case: CasePlan, *, observe: bool
+) -> tuple[Counts, Extent, tuple[Finding, ...]]:
+    """Run all blocks if that is affordable, otherwise enough of them to infer the rest.
 
-    counts: Counts
-    extent: Extent
-    findings: tuple[Finding, ...]
-
-
-def _run(request: AnalysisRequest, loaded: Loaded, case: CasePlan, *, observe: bool) -> _Run:
-    """Run all blocks if that is affordable, otherwise enough of them to infer the rest."""
+    Returns the counts of the whole launch, what they cover, and the findings.
+    """
     from kernels.analysis.scaling import plan_blocks, scaled
     from kernels.device.ptx.likeness import unforeseen_lines
     from kernels.judging.judge import buffers, judge_run
@@ -253,16 +243,14 @@ def _run(request: AnalysisRequest, loaded: Loaded, case: CasePlan, *, observe: b
     assert run.counts is not None, "a run that counts has counts"
     if blocks is None:
         findings = judge_run(request.plan, case, inputs, run) if observe else run.findings
-        extent = Extent(case.sizes, request.plan.tile, launch, launch.blocks, not _errors(run))
-        return _Run(run.counts, extent, findings)
+        extent = Extent(case.sizes, request.plan.tile, launch, launch.blocks, not errors_of(run.findings))
+        return run.counts, extent, findings
     whole = scaled(run.counts, launch, unforeseen_lines(loaded.program))
     note = whole.note[:1].upper() + whole.note[1:] + "." if whole.note else ""
-    extent = Extent(case.sizes, request.plan.tile, launch, len(blocks), whole.exact and not _errors(run), note)
-    return _Run(whole.counts, extent, run.findings)
-
-
-def _errors(run: Execution) -> bool:
-    return any(finding.severity is Severity.ERROR for finding in run.findings)
+    extent = Extent(
+        case.sizes, request.plan.tile, launch, len(blocks), whole.exact and not errors_of(run.findings), note
+    )
+    return whole.counts, extent, run.findings
 
 
 def _execute(
@@ -315,7 +303,7 @@ def _inputs(case: CasePlan) -> dict[str, Matrix]:
     return {matrix.name: np.resize(numbers, (matrix.rows, matrix.columns)) for matrix in case.inputs_of_kernel}
 
 
-def _barriers(program: Program, run: _Run, case: CasePlan) -> float | None:
+def _barriers(program: Program, counts: Counts, case: CasePlan) -> float | None:
     """The number of barriers that one block executed, from lines with only barriers."""
     assert case.launch is not None, "only a case that was launched was counted"
     waits = {item.line for item in program.instructions if item.opcode.startswith(_BARRIERS)}
@@ -324,7 +312,7 @@ def _barriers(program: Program, run: _Run, case: CasePlan) -> float | None:
     others = {item.line for item in program.instructions if not item.opcode.startswith(_BARRIERS)}
     if None in waits or waits & others:
         return None
-    warps = sum(int(work.values[1].sum()) for work in run.counts.lines if work.line in waits)
+    warps = sum(int(work.values[1].sum()) for work in counts.lines if work.line in waits)
     return warps / (-(-case.launch.threads // 32) * case.launch.blocks)
 
 

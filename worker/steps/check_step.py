@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kernels.judging.limits import with_launch
 from kernels.judging.plan import CasePlan, Plan
 from kernels.launch import Launch
-from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, finding_order
+from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, errors_of, finding_order
 from kernels.wire import from_plain, to_plain
 from worker.contract.measure_work import digest
 from worker.sandbox.progress_messages import tell
@@ -70,7 +70,6 @@ def warm_up() -> None:
 
 
 def check_step(request: dict[str, Any]) -> dict[str, Any]:
-    """Run the step on a CheckRequest as a dictionary."""
     plain: dict[str, Any] = to_plain(check(from_plain(CheckRequest, request)))
     return plain
 
@@ -198,14 +197,14 @@ def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding], reached: 
             )
         except device.Unsupported as reason:
             reached.add(case, reason)
-            seen.extend(finding for finding in reason.findings if finding.severity is Severity.ERROR)
+            seen.extend(errors_of(reason.findings))
             raise LostError(NOT_EMULATED) from reason
         on.state.update(execution.state)
         # The report has the output of the first case that prints, too.
         if execution.printed and not printed:
             printed = True
             tell(f"{case.name}\n{_beginning(execution.printed)}")
-        seen.extend(finding for finding in execution.findings if finding.severity is Severity.ERROR)
+        seen.extend(errors_of(execution.findings))
         return execution
 
     return run
@@ -282,15 +281,15 @@ def _needs_gpu(reason: device.Unsupported) -> device.Unsupported:
     return device.Unsupported(reason.instruction, None, f"The exercise's solution needs a GPU. {reason}")
 
 
-def _unsupported(plan: Plan, found: Finding, seen: Sequence[Finding] = ()) -> CheckResponse:
+def _unsupported(plan: Plan, finding: Finding, seen: Sequence[Finding] = ()) -> CheckResponse:
     """Why the kernel can't be judged, with one finding for each place that earlier runs found incorrect."""
-    return _not_run(plan, _with_unsupported(found, seen), NOT_STARTED)
+    return _not_run(plan, _with_unsupported(finding, seen), NOT_STARTED)
 
 
 def _with_unsupported(unsupported: Finding, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """One finding for each place. If the kernel has an error of its own, no GPU judges it, so that error counts."""
     places = {(each.kind, each.line, each.other_line, each.severity): each for each in reversed(findings)}
-    if any(each.severity is Severity.ERROR for each in findings):
+    if errors_of(findings):
         unsupported = replace(unsupported, severity=Severity.WARNING)
     return tuple(sorted((unsupported, *places.values()), key=finding_order))
 

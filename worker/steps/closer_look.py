@@ -97,7 +97,7 @@ def look_at(
     return Look(task, source, plan, small, ranking, at_target or target())
 
 
-def count(look: Look, stages: Stages, made: Compilation, *, affordable: int, observe: bool) -> AnalysisResponse:
+def count(look: Look, stages: Stages, compilation: Compilation, *, affordable: int, observe: bool) -> AnalysisResponse:
     """The counted run. Call `stages.start_disassembly` for this compilation before. Raises SandboxFailure."""
     small = None
     if look.small is not None:
@@ -107,7 +107,7 @@ def count(look: Look, stages: Stages, made: Compilation, *, affordable: int, obs
     return stages.analyse(
         AnalysisRequest(
             look.plan,
-            module_of(made),
+            module_of(compilation),
             disassembly.text,
             disassembly.reason,
             light=_ranking_case(look),
@@ -126,7 +126,6 @@ def _ranking_case(look: Look) -> CasePlan | None:
 
 
 def explain(look: Look, made: Compilation, counted: AnalysisResponse) -> tuple[Evidence, Occupancy | None]:
-    """The evidence and the occupancy of a counted run."""
     return meaning(counted, look.task.exercise, look.source, look.plan, made.resources, look.target, look.ranking)
 
 
@@ -153,12 +152,12 @@ def begin(look: Look | None, stages: Stages) -> Compilation | None:
     return None
 
 
-def finish(look: Look, stages: Stages, made: Compilation) -> tuple[Evidence, Occupancy | None]:
+def finish(look: Look, stages: Stages, compilation: Compilation) -> tuple[Evidence, Occupancy | None]:
     """The evidence for a report. If there is none, a note says why. Never raises."""
     with _Harmless():
-        counted = count(look, stages, made, affordable=_AFFORDABLE_BESIDE_A_CHECK, observe=False)
+        counted = count(look, stages, compilation, affordable=_AFFORDABLE_BESIDE_A_CHECK, observe=False)
         if counted.problem is None:
-            return explain(look, made, counted)
+            return explain(look, compilation, counted)
         return Evidence(notes=(f"No analysis: {counted.problem.message}",)), None
     return Evidence(notes=(NO_EVIDENCE,)), None
 

@@ -67,7 +67,6 @@ def _types(launched: Launched) -> tuple[str, ...]:
 
 
 def evaluate_request(task: Task, source: Source, names: Sequence[str], defines: Mapping[str, str]) -> EvaluateRequest:
-    """The request for values that the plan needs."""
     return EvaluateRequest(source.text, tuple(names), task.arch, defines, _headers(source, task.cache))
 
 

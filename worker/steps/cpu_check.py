@@ -154,9 +154,9 @@ def check(planned: Planned, stages: Stages, clock: Clock, progress: Progress) ->
     solved = () if solution is None else solution.made
     checked = stages.check(CheckRequest(plan, tuple(map(module_of, made)), tuple(map(module_of, solved))))
     warnings = (*source.warnings, *_unranked(job, source, planned.plan))
-    found = point_at_names(name_loops(checked.findings, source.text), source.text)
-    found = name_unfilled_constants(found, source.text, plan.module_symbols)
-    checked = replace(checked, findings=(*found, *warnings))
+    findings = point_at_names(name_loops(checked.findings, source.text), source.text)
+    findings = name_unfilled_constants(findings, source.text, plan.module_symbols)
+    checked = replace(checked, findings=(*findings, *warnings))
     clock.lap("check")
     report = _report(planned, made, checked, clock.seconds, stages.isolation())
     report = with_explanation(report, job.source, stages)
@@ -180,20 +180,17 @@ def count(checked: Checked, stages: Stages, clock: Clock, progress: Progress) ->
 def system_error(
     job: Job, plan: Plan | None, failure: SandboxFailure, seconds: Mapping[str, float], isolation: tuple[str, ...]
 ) -> Report:
-    """The report of a system error.
-
-    plan: None if it was not made yet
-    """
+    """The report of a system error. plan: None if it was not made yet."""
     logger.error("a step failed: %s", failure)
     finding = Finding(Verdict.SYSTEM_ERROR, f"{FAILURES[failure.kind]} Your kernel is not the cause.")
     return _stopped(job, plan or _plan(job), (finding,), seconds, isolation, verdict=Verdict.SYSTEM_ERROR)
 
 
-def _asked(planned: Planned, made: Sequence[Compilation], solution: Solution | None) -> MeasureRequest | None:
+def _asked(planned: Planned, compilations: Sequence[Compilation], solution: Solution | None) -> MeasureRequest | None:
     job = planned.job
     if not job.gpu:
         return None
-    asked = measure_request(job, planned.source, Made(planned.plan, made, solution))
+    asked = measure_request(job, planned.source, Made(planned.plan, compilations, solution))
     asked = replace(asked, repeats=job.repeats)
     if job.case is not None:  # a run of some cases isn't ranked
         asked = replace(asked, ranking=None, curve=())
@@ -208,13 +205,12 @@ def _plan(job: Job, source: Source | None = None) -> Plan:
     if not chosen.cases:
         known = "; ".join(case.name for case in plan.cases)
         raise NoSuchCase(f"no test case is named {job.case!r}. The cases are: {known}")
-    if not any(each.on_cpu for each in chosen.cases):
+    if not any(case.on_cpu for case in chosen.cases):
         raise NoSuchCase(f"{job.case} is too large for the CPU device, so no case would run")
     return chosen
 
 
 def _unranked(job: Job, source: Source, plan: Plan) -> tuple[Finding, ...]:
-    """A warning why the ranking size is not in the plan."""
     reason = "" if job.case is not None else unranked(job.exercise, plan.tile, source.macros)
     return (Finding(Verdict.REJECTED, reason, severity=Severity.WARNING),) if reason else ()
 
@@ -237,7 +233,7 @@ def _compile(planned: Planned, stages: Stages, look: Look | None) -> list[Compil
 
 def _report(
     planned: Planned,
-    made: Sequence[Compilation],
+    compilations: Sequence[Compilation],
     checked: CheckResponse,
     seconds: Mapping[str, float],
     isolation: tuple[str, ...],
@@ -247,7 +243,7 @@ def _report(
     largest = max((case for case in plan.cases if case.on_cpu), key=lambda case: case.weight)
     left_to_gpu = job.gpu and verdict is Verdict.UNSUPPORTED
     launch, sizes = (largest.launch, largest.sizes) if left_to_gpu else (checked.launch, checked.launch_sizes)
-    said = dict.fromkeys(warning for each in made for warning in each.diagnostics)
+    said = dict.fromkeys(warning for compilation in compilations for warning in compilation.diagnostics)
     return Report(
         verdict=verdict,
         message=message_for(
@@ -255,27 +251,27 @@ def _report(
         ),
         exercise=job.exercise.name,
         device=CPU_DEVICE,
-        arch=made[0].arch,
+        arch=compilations[0].arch,
         tile=plan.tile,
         findings=checked.findings,
         checks=checked.checks,
         seconds=dict(seconds),
         printed=checked.printed,
         printed_case=checked.printed_case,
-        resources=made[largest.module].resources,
-        ptx=_ptx(made[largest.module]),
+        resources=compilations[largest.module].resources,
+        ptx=_ptx(compilations[largest.module]),
         warnings=tuple(said)[:WARNING_LIMIT],
         launch=launch,
         launch_sizes=sizes if launch is not None else {},
         launch_note=source.launch_note(job.tile) if launch is not None else "",
-        launches=tuple(each.kernel for each in job.exercise.launches) if job.exercise.then else (),
+        launches=tuple(launch.kernel for launch in job.exercise.launches) if job.exercise.then else (),
         seed=plan.seed,
         isolation=isolation,
     )
 
 
-def _ptx(made: Compilation) -> tuple[CodeLine, ...]:
-    return ptx_listing(made.ptx, made.entry, FILE.removeprefix("/"))
+def _ptx(compilation: Compilation) -> tuple[CodeLine, ...]:
+    return ptx_listing(compilation.ptx, compilation.entry, FILE.removeprefix("/"))
 
 
 def _stopped(

@@ -20,7 +20,7 @@ from kernels.launch import Launch
 from kernels.occupancy import Occupancy, limits_of, occupancy
 from kernels.occupancy.survey import Figures, command
 from kernels.source.source_file import Source
-from kernels.verdict import Severity
+from kernels.verdict import errors_of
 from worker.contract.architectures import ARCHES
 from worker.steps.analysis_step import MOST_ELEMENTS, STOPPED, AnalysisResponse
 from worker.steps.modules import Module
@@ -82,10 +82,9 @@ def fits(plan: Plan) -> bool:
     return elements(plan) <= MOST_ELEMENTS
 
 
-def module_of(made: Compilation) -> Module:
-    """The parts of a compilation that a run needs."""
-    others = {name: each.name for name, each in made.others.items()}
-    return Module(made.ptx, made.entry, made.globals, made.resources, others)
+def module_of(compilation: Compilation) -> Module:
+    others = {name: each.name for name, each in compilation.others.items()}
+    return Module(compilation.ptx, compilation.entry, compilation.globals, compilation.resources, others)
 
 
 def meaning(
@@ -132,7 +131,7 @@ def meaning(
     else:
         bound = _light(totals, plan, target.device)
     subject = replace(subject, light=bound)
-    errors = [finding for finding in counted.findings if finding.severity is Severity.ERROR]
+    errors = errors_of(counted.findings)
     if any(finding.kind in STOPPED for finding in errors):
         return replace(counted.evidence, advice=(RIGHT_FIRST,)), held
     evidence = explained(
@@ -151,7 +150,7 @@ def _writes_all(totals: Totals, plan: Plan) -> bool:
     """Whether a launch wrote its whole output. With a fixed grid, a kernel may skip most of a large output."""
     if totals.global_atomic_requests:
         return True
-    return totals.global_store_bytes >= FLOAT * sum(each.words for each in plan.cases[0].outputs)
+    return totals.global_store_bytes >= FLOAT * sum(output.words for output in plan.cases[0].outputs)
 
 
 def _has_goals(exercise: Exercise, plan: Plan) -> bool:

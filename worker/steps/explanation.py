@@ -36,8 +36,6 @@ class ExplainRequest:
 
 
 class Explains(Protocol):
-    """A process that explains."""
-
     def explain(self, request: ExplainRequest) -> Explanation:
         """Explain a report. Raises SandboxFailure."""
 
@@ -60,7 +58,6 @@ def explain_in(child: Child, request: ExplainRequest) -> Explanation:
 
 
 def explain(request: ExplainRequest) -> Explanation:
-    """Explain in this process."""
     return explained(request.report, safe_lines(request.source.rstrip()))
 
 

@@ -16,7 +16,7 @@ from kernels.measurement import Measurement
 from kernels.occupancy.driver_answer import MeasuredOccupancy, by_driver
 from kernels.report import Report, message_for
 from kernels.source.source_file import Source
-from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, decide, finding_order
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, decide, errors_of, finding_order
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, WireCode
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.compile_requests import Task
@@ -60,12 +60,11 @@ def remains_open(report: Report) -> bool:
 
     A kernel isn't measured if the CPU device ran a part of it and found a mistake there.
     """
-    errors = {finding.kind for finding in report.findings if finding.severity is Severity.ERROR}
+    errors = {finding.kind for finding in errors_of(report.findings)}
     return report.verdict in _REMAINS_OPEN and errors <= {Verdict.UNSUPPORTED}
 
 
 def request(task: Task, source: Source, made: Made) -> MeasureRequest:
-    """The request to the GPU for a kernel that passed its check."""
     exercise = task.exercise
     ranking = next((case for case in made.plan.cases if dict(case.sizes) == dict(exercise.ranking)), None)
     if ranking is not None and ranking.module >= len(made.compilations):
@@ -117,49 +116,46 @@ def further_problem(case: CasePlan, made: Compilation) -> Finding | None:
     return further_finding(case, resources)
 
 
-def with_problems(plan: Plan, made: Sequence[Compilation]) -> Plan:
+def with_problems(plan: Plan, compilations: Sequence[Compilation]) -> Plan:
     """The plan, with a problem in each case with a later launch that doesn't fit."""
     return replace(
         plan,
         cases=tuple(
-            replace(case, problem=case.problem or further_problem(case, made[case.module]))
-            if case.then and case.module < len(made)
+            replace(case, problem=case.problem or further_problem(case, compilations[case.module]))
+            if case.then and case.module < len(compilations)
             else case
             for case in plan.cases
         ),
     )
 
 
-def wire_code(made: Compilation) -> WireCode:
-    """Compiled code as a measurement request carries it."""
+def wire_code(compilation: Compilation) -> WireCode:
     return WireCode(
-        made.ptx,
-        base64.b64encode(made.cubin).decode(),
-        made.entry,
-        dict(made.globals),
-        made.resources,
-        {name: each.name for name, each in made.others.items()},
+        compilation.ptx,
+        base64.b64encode(compilation.cubin).decode(),
+        compilation.entry,
+        dict(compilation.globals),
+        compilation.resources,
+        {name: each.name for name, each in compilation.others.items()},
     )
 
 
 class Measures(Protocol):
-    """A GPU that judges and measures kernels."""
-
     def measure(self, request: MeasureRequest) -> MeasureResponse:
         """Judge and measure a kernel, and wait for the answer. Raises SandboxFailure."""
 
 
-def answer_of(gpu: Measures, asked: MeasureRequest) -> MeasureResponse:
+def answer_of(gpu: Measures, measure_request: MeasureRequest) -> MeasureResponse:
     """The GPU's answer for a kernel. If it had to be stopped at its time limit, the kernel is the cause.
 
     raise (SandboxFailure): Tilelab or this machine failed
     """
     try:
-        return gpu.measure(asked)
+        return gpu.measure(measure_request)
     except SandboxFailure as failure:
         if failure.kind is not Failure.TIME:
             raise
-        digests = tuple(code.ptx_digest for code in asked.modules)
+        digests = tuple(code.ptx_digest for code in measure_request.modules)
         return MeasureResponse((stopped_runner(),), (), ptx_digests=digests, lost=True)
 
 
@@ -202,18 +198,17 @@ def _measured(answer: MeasureResponse, verdict: Verdict, *, unsupported: bool) -
 
 
 def _held(answer: MeasureResponse, report: Report) -> MeasuredOccupancy | None:
-    """The driver's occupancy for the measured launch."""
-    told = answer.occupancy
-    if told is None:
+    occupancy = answer.occupancy
+    if occupancy is None:
         return None
     return by_driver(
         capability(report.arch),
-        told.threads,
-        told.blocks_per_sm,
-        registers=told.registers,
-        shared_static=told.shared_bytes,
-        shared_dynamic=told.shared,
-        local_bytes=told.local_bytes,
+        occupancy.threads,
+        occupancy.blocks_per_sm,
+        registers=occupancy.registers,
+        shared_static=occupancy.shared_bytes,
+        shared_dynamic=occupancy.shared,
+        local_bytes=occupancy.local_bytes,
         barriers=report.resources.barriers if report.resources is not None else 1,
     )
 

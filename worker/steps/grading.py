@@ -63,11 +63,11 @@ def _run(planned: Planned, stages: Stages, clock: Clock, progress: Progress) -> 
     return replace(report, device=planned.job.gpu, isolation=stages.isolation(), seconds=dict(clock.seconds))
 
 
-def _measure(stages: Stages, asked: MeasureRequest, clock: Clock) -> MeasureResponse:
+def _measure(stages: Stages, measure_request: MeasureRequest, clock: Clock) -> MeasureResponse:
     """The measure step. It has its own clock, because it runs during the counting."""
     own = Clock()
     try:
-        return answer_of(stages, asked)
+        return answer_of(stages, measure_request)
     finally:
         own.lap("measure")
         clock.seconds |= own.seconds

@@ -55,17 +55,13 @@ class Loaded:
         return cls(module, first, others=dict(zip(module.others, rest, strict=True)))
 
     def calls(self, case: CasePlan) -> list[Call]:
-        """The launches of a case."""
         from kernels.device import Call
         from kernels.judging.judge import arguments
 
         assert case.launch is not None, "only a case that can be launched is run"
-        further = [Call(self._of(each.kernel), each.launch, arguments(each)) for each in case.then]
-        return [Call(self.program, case.launch, arguments(case)), *further]
-
-    def _of(self, kernel: str) -> Program:
         # the kernel of the first launch may be launched again
-        return self.others.get(kernel, self.program)
+        further = [Call(self.others.get(each.kernel, self.program), each.launch, arguments(each)) for each in case.then]
+        return [Call(self.program, case.launch, arguments(case)), *further]
 
     def named(self, values: Mapping[str, T]) -> dict[str, T]:
         """Values of module variables, by mangled names instead of names in the source."""

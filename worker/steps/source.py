@@ -53,11 +53,7 @@ def read(task: Task, stages: Stages, sizes: Mapping[str, int] | None = None) -> 
 
 @dataclass(slots=True)
 class _Answers:
-    """The compiler's values so far.
-
-    names: the names to evaluate
-    taken: number of answers so far
-    """
+    """The compiler's values so far. names: the names to evaluate. taken: number of answers so far."""
 
     task: Task
     stages: Stages

@@ -52,8 +52,6 @@ class Clock:
 
 
 class Stages(Protocol):
-    """The processes for grading and analysis."""
-
     def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
         """Compile one source. Raises SandboxFailure or NVRTCUnavailable."""
 
@@ -269,7 +267,6 @@ class SandboxedStages:
         return self._run(AnalysisResponse, COUNT, request)
 
     def explain(self, request: ExplainRequest) -> Explanation:
-        """Explain in the child that runs kernels."""
         from worker.steps.explanation import explain_in
 
         return explain_in(self._running(), request)
@@ -288,7 +285,6 @@ class SandboxedStages:
             raise SandboxFailure(Failure.ERROR, f"invalid answer from the step {step}: {error}") from error
 
     def start_disassembly(self, cubin: bytes) -> None:
-        """Disassemble in a new child."""
         from worker.sandbox.disassembler import Disassembler
 
         if self._disassembler is not None:

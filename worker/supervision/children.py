@@ -22,6 +22,5 @@ def die_with(parent: int) -> None:
 
 
 def search_path() -> list[str]:
-    """The child's search path for this package and its libraries."""
     places = [Path(entry) for entry in sys.path]
     return [str(_PACKAGES), *(str(place) for place in places if place.is_absolute() and place.exists())]

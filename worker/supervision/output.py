@@ -70,7 +70,6 @@ def event_text(event: Event) -> str:
 
 
 def code_text(code: int | None) -> str:
-    """An exit code in words."""
     if code is None:
         return "it never started"
     if code >= 0:

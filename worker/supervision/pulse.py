@@ -1,5 +1,3 @@
-"""The silence of a supervised process."""
-
 from __future__ import annotations
 
 import math
@@ -44,15 +42,12 @@ class Pulse:
     def hangs(self, now: float) -> bool:
         """Whether the process has been silent for too long."""
         if now - self._looked >= LISTEN_SECONDS:
-            self._listen(now)
+            passed, self._looked = min(now - self._looked, 2 * LISTEN_SECONDS), now
+            if self._beaten:
+                self._began, self.silent_seconds, self._beaten = True, 0.0, False
+            else:
+                self.silent_seconds += passed
         if self.other is not None and self.other.hangs(now):
             self.silent_seconds = max(self.silent_seconds, self.other.silent_seconds)
             return True
         return self.silent_seconds >= (self.most_seconds if self._began else self.most_start_seconds)
-
-    def _listen(self, now: float) -> None:
-        passed, self._looked = min(now - self._looked, 2 * LISTEN_SECONDS), now
-        if self._beaten:
-            self._began, self.silent_seconds, self._beaten = True, 0.0, False
-        else:
-            self.silent_seconds += passed

@@ -133,7 +133,13 @@ class Supervisor:
             self._stop_next(now)
             if not self._kept:
                 return
-        self._wait(now)
+        # Wait for output, a signal, or the next due time
+        for key, _ in self._selector.select(max(0.0, self._next(now) - now)):
+            if key.data is None:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(key.fd, 2**12)
+            else:
+                self._read(*key.data)
         while self._calls:
             self._calls.popleft()()
         for kept in tuple(self._kept.values()):
@@ -219,15 +225,6 @@ class Supervisor:
             return False
         return not kept.was_ready if kept.part.ready else now - kept.first_started < STEADY_SECONDS
 
-    def _wait(self, now: float) -> None:
-        """Wait for output, a signal, or the next due time."""
-        for key, _ in self._selector.select(max(0.0, self._next(now) - now)):
-            if key.data is None:
-                with contextlib.suppress(BlockingIOError):
-                    os.read(key.fd, 2**12)
-            else:
-                self._read(*key.data)
-
     def _next(self, now: float) -> float:
         """The next due time; far in the future if nothing is due."""
         due = now + 3600.0
@@ -301,21 +298,18 @@ class Supervisor:
         bell = signal.set_wakeup_fd(self._bell[1], warn_on_full_buffer=False)
         try:
             signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
-            for each in _ASKS:
+            for ask in _ASKS:
                 # respect `nohup`, which ignores SIGHUP. Shells ignore SIGINT for background processes, but
                 # scripts must still be able to end this one.
-                if each is not signal.SIGHUP or before[each] is not signal.SIG_IGN:
-                    signal.signal(each, asked)
+                if ask is not signal.SIGHUP or before[ask] is not signal.SIG_IGN:
+                    signal.signal(ask, asked)
             yield
         finally:
             for each, handler in before.items():
                 signal.signal(each, handler or signal.SIG_DFL)
             signal.set_wakeup_fd(bell)
-            self._close()
-
-    def _close(self) -> None:
-        with self._lock:
-            self._over = True
-            self._selector.close()
-            for end in self._bell:
-                os.close(end)
+            with self._lock:
+                self._over = True
+                self._selector.close()
+                for end in self._bell:
+                    os.close(end)

@@ -154,7 +154,6 @@ class GpuWorkplace:
         return self._in_new_process(work, progress) if done is None else done
 
     def _in_new_process(self, work: MeasureWork, progress: Progress) -> Done:
-        """Do the work in a new process, whatever the answer is."""
         process = _Process(self._take())
         try:
             done = self._done(work, process, progress)

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernels.device.arithmetic.edges import finished32
 from kernels.device.arithmetic.half import elementwise
-from kernels.device.arithmetic.opcode import Array, Family, Function, Opcode, Operation, optional
+from kernels.device.arithmetic.opcode import Array, Family, Opcode, Operation, optional
 
 
 def _inverse(a: Array) -> Array:
@@ -24,17 +24,12 @@ def _inverse_root(a: Array) -> Array:
     return 1.0 / np.sqrt(a)
 
 
-def _single(function: Callable[[Array], Array]) -> Function:
-    """Apply a float64 function to float32 arrays."""
-    return lambda a: function(a.astype(np.float64)).astype(np.float32)
-
-
 def _approximate(function: Callable[[Array], Array], flops: int = 0) -> Family:
     def family(opcode: Opcode) -> Operation | None:
-        found = opcode.match(("approx",), optional("ftz"), ("f32",))
-        if not found:
+        match = opcode.match(("approx",), optional("ftz"), ("f32",))
+        if not match:
             return None
-        single = finished32(_single(function), found[1] == "ftz", False)
+        single = finished32(lambda a: function(a.astype(np.float64)).astype(np.float32), match[1] == "ftz", False)
         return Operation(opcode.text, ("f32",), "f32", single, approximate=True, flops=flops)
 
     return family

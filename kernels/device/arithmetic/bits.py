@@ -1,5 +1,3 @@
-"""Logic, shifts and bit fields."""
-
 from __future__ import annotations
 
 from functools import partial
@@ -23,11 +21,11 @@ _WORDS, _LONG = ("b32", "b64"), ("u32", "u64", "s32", "s64")
 
 
 def _logical_not(opcode: Opcode) -> Operation | None:
-    found = opcode.match(BITS)
-    if not found:
+    match = opcode.match(BITS)
+    if not match:
         return None
-    dtype = NUMPY_TYPES[found[0]]
-    return Operation(opcode.text, found, found[0], lambda a: (a == 0).astype(dtype))
+    dtype = NUMPY_TYPES[match[0]]
+    return Operation(opcode.text, match, match[0], lambda a: (a == 0).astype(dtype))
 
 
 def _lop3(a: Array, b: Array, c: Array, table: Array) -> Array:
@@ -57,7 +55,6 @@ def _shift_right(a: Array, b: Array) -> Array:
 
 
 def _amount(a: Array, b: Array) -> Array:
-    """Convert a shift amount to the type of the shifted value."""
     return (b if a.dtype == b.dtype else np.minimum(b, b.dtype.type(64))).astype(a.dtype, copy=False)
 
 
@@ -71,10 +68,10 @@ def _funnel(left: bool, clamp: bool, a: Array, b: Array, c: Array) -> Array:
 
 
 def _funnel_shift(opcode: Opcode) -> Operation | None:
-    found = opcode.match(("l", "r"), ("clamp", "wrap"), ("b32",))
-    if not found:
+    match = opcode.match(("l", "r"), ("clamp", "wrap"), ("b32",))
+    if not match:
         return None
-    function = partial(_funnel, found[0] == "l", found[1] == "clamp")
+    function = partial(_funnel, match[0] == "l", match[1] == "clamp")
     return Operation(opcode.text, ("b32", "b32", "u32"), "b32", function)
 
 
@@ -112,12 +109,12 @@ def _table_selector(table: Array, c: Array, position: int) -> Array:
 
 
 def _permute(opcode: Opcode) -> Operation | None:
-    found = opcode.match(("b32",), optional(*_PERMUTATIONS))
-    if not found:
+    match = opcode.match(("b32",), optional(*_PERMUTATIONS))
+    if not match:
         return None
     nibble: Function = _generic_selector
-    if found[1]:
-        nibble = partial(_table_selector, np.array(_PERMUTATIONS[found[1]], np.uint32))
+    if match[1]:
+        nibble = partial(_table_selector, np.array(_PERMUTATIONS[match[1]], np.uint32))
     return Operation(opcode.text, ("b32",) * 3, "b32", partial(_permuted, nibble))
 
 
@@ -161,10 +158,10 @@ def _find(shift_amount: bool, a: Array) -> Array:
 
 
 def _find_highest(opcode: Opcode) -> Operation | None:
-    found = opcode.match(optional("shiftamt"), _LONG)
-    if not found:
+    match = opcode.match(optional("shiftamt"), _LONG)
+    if not match:
         return None
-    return Operation(opcode.text, (found[1],), "u32", partial(_find, found[0] == "shiftamt"))
+    return Operation(opcode.text, (match[1],), "u32", partial(_find, match[0] == "shiftamt"))
 
 
 def _extracted(a: Array, start: Array, count: Array) -> Array:
@@ -202,12 +199,12 @@ def _inserted(a: Array, b: Array, start: Array, count: Array) -> Array:
 
 def _mask(opcode: Opcode) -> Operation | None:
     """bmsk: `count` ones from a start. `clamp` takes both unchanged, `wrap` modulo 32."""
-    found = opcode.match(("clamp", "wrap"), ("b32",))
-    if not found:
+    match = opcode.match(("clamp", "wrap"), ("b32",))
+    if not match:
         return None
 
     def mask(start: Array, count: Array) -> Array:
-        if found[0] == "wrap":
+        if match[0] == "wrap":
             start, count = start & np.uint32(31), count & np.uint32(31)
         return _shift_left(_ones(count, np.uint32), start)
 

@@ -80,14 +80,14 @@ def _combined_both(comparison: Function, combine: Function, a: Array, b: Array, 
 
 def _set_predicate(opcode: Opcode) -> Operation | None:
     types = BITS + INTEGERS + _FLOATS
-    found = opcode.match(_COMPARISONS, optional(*_COMBINE), optional("ftz"), types)
-    comparison = _comparison(found[0], found[3], found[2] == "ftz") if found else None
-    if not found or not comparison:
+    match = opcode.match(_COMPARISONS, optional(*_COMBINE), optional("ftz"), types)
+    comparison = _comparison(match[0], match[3], match[2] == "ftz") if match else None
+    if not match or not comparison:
         return None
-    if found[1]:
-        function: Function = partial(_combined, comparison, _COMBINE[found[1]])
-        return Operation(opcode.text, (found[3], found[3], "pred"), "pred", function)
-    return Operation(opcode.text, (found[3], found[3]), "pred", comparison)
+    if match[1]:
+        function: Function = partial(_combined, comparison, _COMBINE[match[1]])
+        return Operation(opcode.text, (match[3], match[3], "pred"), "pred", function)
+    return Operation(opcode.text, (match[3], match[3]), "pred", comparison)
 
 
 def with_complement(opcode: Opcode) -> Operation | None:
@@ -111,14 +111,14 @@ def _as_value(test: Function, result: str) -> Function:
 
 def _set_value(opcode: Opcode) -> Operation | None:
     types = BITS + INTEGERS + ("f32", "f64")
-    found = opcode.match(_COMPARISONS, optional(*_COMBINE), optional("ftz"), ("u32", "s32", "f32"), types)
-    comparison = _comparison(found[0], found[4], found[2] == "ftz") if found else None
-    if not found or not comparison:
+    match = opcode.match(_COMPARISONS, optional(*_COMBINE), optional("ftz"), ("u32", "s32", "f32"), types)
+    comparison = _comparison(match[0], match[4], match[2] == "ftz") if match else None
+    if not match or not comparison:
         return None
-    if not found[1]:
-        return Operation(opcode.text, (found[4],) * 2, found[3], _as_value(comparison, found[3]))
-    test = partial(_combined, comparison, _COMBINE[found[1]])
-    return Operation(opcode.text, (found[4], found[4], "pred"), found[3], _as_value(test, found[3]))
+    if not match[1]:
+        return Operation(opcode.text, (match[4],) * 2, match[3], _as_value(comparison, match[3]))
+    test = partial(_combined, comparison, _COMBINE[match[1]])
+    return Operation(opcode.text, (match[4], match[4], "pred"), match[3], _as_value(test, match[3]))
 
 
 _SELECTABLE = BITS + INTEGERS + ("f32", "f64")
@@ -135,11 +135,11 @@ def _chosen(a: Array, b: Array, c: Array) -> Array:
 
 def _select_sign(opcode: Opcode) -> Operation | None:
     """slct: the first operand if the third isn't negative. A NaN selects the second, -0 the first."""
-    found = opcode.match(optional("ftz"), _SELECTABLE, ("s32", "f32"))
-    if not found or (found[0] and found[2] != "f32"):
+    match = opcode.match(optional("ftz"), _SELECTABLE, ("s32", "f32"))
+    if not match or (match[0] and match[2] != "f32"):
         return None
-    sources = (found[1], found[1], found[2])
-    return Operation(opcode.text, sources, found[1], partial(_by_sign, ftz=found[0] == "ftz"))
+    sources = (match[1], match[1], match[2])
+    return Operation(opcode.text, sources, match[1], partial(_by_sign, ftz=match[0] == "ftz"))
 
 
 def _by_sign(a: Array, b: Array, c: Array, ftz: bool) -> Array:

@@ -82,13 +82,9 @@ def directed(result: str, mode: Mode, a: Array) -> Array:
     return step(nearest, (wide > total) | (same & (rest < 0)), (wide < total) | (same & (rest > 0)), mode)
 
 
-def _canonical(result: str) -> Function:
-    return {"f16": canonical16, "f32": canonical32}.get(result, lambda a: a)
-
-
 def _finished(function: Function, source: str, result: str, ftz: bool, sat: bool) -> Function:
     """Flush float32 on either side, saturate, and give NaN its single pattern."""
-    finish = clamped if sat else _canonical(result)
+    finish = clamped if sat else {"f16": canonical16, "f32": canonical32}.get(result, lambda a: a)
 
     def finished(a: Array) -> Array:
         # float16 has no room for float32's subnormals, but a directed rounding depends on them.
@@ -115,10 +111,10 @@ def _bits(type_name: str) -> int:
 
 def _to_float(opcode: Opcode) -> Operation | None:
     rounding = optional(*_MODES, *_TO_INTEGRAL)
-    found = opcode.match(rounding, optional("ftz"), optional("sat"), _FLOATS, _INTEGERS + _FLOATS)
-    if not found:
+    match = opcode.match(rounding, optional("ftz"), optional("sat"), _FLOATS, _INTEGERS + _FLOATS)
+    if not match:
         return None
-    chosen, ftz, sat, result, source = found
+    chosen, ftz, sat, result, source = match
     function = _float_function(chosen, result, source)
     if not function or (ftz and "f32" not in (result, source)):
         return None
@@ -127,16 +123,16 @@ def _to_float(opcode: Opcode) -> Operation | None:
 
 
 def _to_integer(opcode: Opcode) -> Operation | None:
-    found = opcode.match(optional("sat"), _INTEGERS, _INTEGERS)
-    if found:
-        sat, result, source = found
+    match = opcode.match(optional("sat"), _INTEGERS, _INTEGERS)
+    if match:
+        sat, result, source = match
         if sat and _holds(result, source):
             return None
         return Operation(opcode.text, (source,), result, partial(_integer_saturated if sat else _nearest, result))
-    found = opcode.match(tuple(_TO_INTEGRAL), optional("ftz"), optional("sat"), _INTEGERS, _FLOATS)
-    if not found:
+    match = opcode.match(tuple(_TO_INTEGRAL), optional("ftz"), optional("sat"), _INTEGERS, _FLOATS)
+    if not match:
         return None
-    chosen, ftz, _, result, source = found
+    chosen, ftz, _, result, source = match
     if ftz and source != "f32":
         return None
     return Operation(opcode.text, (source,), result, partial(integer_from_float, chosen, result, ftz == "ftz"))

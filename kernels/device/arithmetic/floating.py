@@ -29,15 +29,15 @@ def _rounded(
     """Define a family with `.rnd{.ftz}{.sat}.f32` and `.rnd.f64`. The pairs hold its functions for f32 and f64."""
 
     def family(opcode: Opcode) -> Operation | None:
-        found = opcode.match(modes, optional("ftz"), sat, ("f32",))
-        if found:
-            function = _in_mode(nearest[0], other[0], found[0])
-            function = finished32(function, found[1] == "ftz", found[2] == "sat", factors)
+        match = opcode.match(modes, optional("ftz"), sat, ("f32",))
+        if match:
+            function = _in_mode(nearest[0], other[0], match[0])
+            function = finished32(function, match[1] == "ftz", match[2] == "sat", factors)
             return Operation(opcode.text, ("f32",) * sources, "f32", function, flops=flops)
-        found = opcode.match(modes, ("f64",))
-        if not found:
+        match = opcode.match(modes, ("f64",))
+        if not match:
             return None
-        function = _in_mode(nearest[1], other[1], found[0])
+        function = _in_mode(nearest[1], other[1], match[0])
         return Operation(opcode.text, ("f64",) * sources, "f64", function, flops=flops)
 
     return family
@@ -52,9 +52,9 @@ def _sign_change(function: Function) -> Family:
     """Define abs and neg, which only change the sign. But float32 has a single NaN."""
 
     def family(opcode: Opcode) -> Operation | None:
-        found = opcode.match(optional("ftz"), ("f32",))
-        if found:
-            return Operation(opcode.text, ("f32",), "f32", finished32(function, found[0] == "ftz", False))
+        match = opcode.match(optional("ftz"), ("f32",))
+        if match:
+            return Operation(opcode.text, ("f32",), "f32", finished32(function, match[0] == "ftz", False))
         return Operation(opcode.text, ("f64",), "f64", function) if opcode.match(("f64",)) else None
 
     return family
@@ -87,10 +87,10 @@ def _extreme32(largest: bool, nan: bool, exclusive: bool) -> Function:
 
 def _extreme(largest: bool) -> Family:
     def family(opcode: Opcode) -> Operation | None:
-        found = opcode.match(optional("ftz"), optional("NaN"), optional("xorsign"), optional("abs"), ("f32",))
-        if found and bool(found[2]) == bool(found[3]):
-            function = _extreme32(largest, found[1] == "NaN", found[2] == "xorsign")
-            return Operation(opcode.text, ("f32", "f32"), "f32", finished32(function, found[0] == "ftz", False))
+        match = opcode.match(optional("ftz"), optional("NaN"), optional("xorsign"), optional("abs"), ("f32",))
+        if match and bool(match[2]) == bool(match[3]):
+            function = _extreme32(largest, match[1] == "NaN", match[2] == "xorsign")
+            return Operation(opcode.text, ("f32", "f32"), "f32", finished32(function, match[0] == "ftz", False))
         if not opcode.match(("f64",)):
             return None
         return Operation(opcode.text, ("f64", "f64"), "f64", partial(ordered, largest=largest))
@@ -114,8 +114,8 @@ _PROPERTIES: dict[str, Function] = {
 
 
 def _test_property(opcode: Opcode) -> Operation | None:
-    found = opcode.match(tuple(_PROPERTIES), ("f32", "f64"))
-    return Operation(opcode.text, (found[1],), "pred", _PROPERTIES[found[0]]) if found else None
+    match = opcode.match(tuple(_PROPERTIES), ("f32", "f64"))
+    return Operation(opcode.text, (match[1],), "pred", _PROPERTIES[match[0]]) if match else None
 
 
 _SAT = optional("sat")

@@ -100,11 +100,6 @@ def _flushed(a: Array) -> Array:
     return np.where(np.abs(a) < _SMALLEST_NORMAL16, np.copysign(0.0, a), a)
 
 
-def _rectified(a: Array) -> Array:
-    """`.relu`: negative values become +0, NaN stays."""
-    return np.where(a <= 0, 0.0, a)
-
-
 def _finished(function: Function, ftz: str, bound: str) -> Function:
     """Add `.ftz` on both sides, and `.sat` or `.relu` at the end."""
 
@@ -114,7 +109,8 @@ def _finished(function: Function, ftz: str, bound: str) -> Function:
             # Flush by the size of the rounded result, which is subnormal if the exact one rounds below.
             tiny = np.abs(result.astype(np.float16)) < _SMALLEST_NORMAL16
             result = np.where(tiny, np.copysign(0.0, result), result)
-        return clamped(result) if bound == "sat" else _rectified(result) if bound == "relu" else result
+        # `.relu`: negative values become +0, NaN stays
+        return clamped(result) if bound == "sat" else np.where(result <= 0, 0.0, result) if bound == "relu" else result
 
     return finished
 
@@ -136,29 +132,29 @@ def _operation(opcode: Opcode, function: Function, type_name: str, sources: int,
 
 def _sum_or_product(function: Function) -> Family:
     def family(opcode: Opcode) -> Operation | None:
-        found = opcode.match(optional("rn"), optional("ftz"), optional("sat"), _HALVES)
-        if found:
-            return _operation(opcode, _finished(function, found[1], found[2]), found[3], 2, 1)
-        found = opcode.match(optional("rn"), ("bf16", "bf16x2"))
-        return _operation(opcode, function, found[1], 2, 1) if found else None
+        match = opcode.match(optional("rn"), optional("ftz"), optional("sat"), _HALVES)
+        if match:
+            return _operation(opcode, _finished(function, match[1], match[2]), match[3], 2, 1)
+        match = opcode.match(optional("rn"), ("bf16", "bf16x2"))
+        return _operation(opcode, function, match[1], 2, 1) if match else None
 
     return family
 
 
 def _multiply_add(opcode: Opcode) -> Operation | None:
-    found = opcode.match(("rn",), optional("ftz"), optional("sat", "relu"), _HALVES)
-    if found:
-        return _operation(opcode, _finished(_fused, found[1], found[2]), found[3], 3, 2)
-    found = opcode.match(("rn",), optional("relu"), ("bf16", "bf16x2"))
-    return _operation(opcode, _finished(_fused, "", found[1]), found[2], 3, 2) if found else None
+    match = opcode.match(("rn",), optional("ftz"), optional("sat", "relu"), _HALVES)
+    if match:
+        return _operation(opcode, _finished(_fused, match[1], match[2]), match[3], 3, 2)
+    match = opcode.match(("rn",), optional("relu"), ("bf16", "bf16x2"))
+    return _operation(opcode, _finished(_fused, "", match[1]), match[2], 3, 2) if match else None
 
 
 def _sign_change(function: Function) -> Family:
     def family(opcode: Opcode) -> Operation | None:
-        found = opcode.match(optional("ftz"), tuple(_FORMATS))
-        if not found or (found[0] and found[1] not in _HALVES):
+        match = opcode.match(optional("ftz"), tuple(_FORMATS))
+        if not match or (match[0] and match[1] not in _HALVES):
             return None
-        return _operation(opcode, _finished(function, found[0], ""), found[1], 1)
+        return _operation(opcode, _finished(function, match[0], ""), match[1], 1)
 
     return family
 
@@ -171,10 +167,10 @@ def _extreme(largest: bool) -> Family:
         return np.where(np.isnan(a) | np.isnan(b), np.nan, ordered(a, b, largest))
 
     def family(opcode: Opcode) -> Operation | None:
-        found = opcode.match(optional("ftz"), optional("NaN"), tuple(_FORMATS))
-        if not found or (found[0] and found[2] not in _HALVES):
+        match = opcode.match(optional("ftz"), optional("NaN"), tuple(_FORMATS))
+        if not match or (match[0] and match[2] not in _HALVES):
             return None
-        return _operation(opcode, _finished(strict if found[1] else plain, found[0], ""), found[2], 2)
+        return _operation(opcode, _finished(strict if match[1] else plain, match[0], ""), match[2], 2)
 
     return family
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from kernels.device.arithmetic.opcode import (
     INTEGERS,
-    NUMPY_TYPES,
     SIGNED,
     Array,
     Family,
@@ -19,18 +18,18 @@ from kernels.device.arithmetic.opcode import (
 )  # fmt: skip
 
 
-def saturated(wide: Array, type_name: str) -> Array:
-    """Clamp an array of a wider signed type into a narrower integer type."""
-    info = np.iinfo(NUMPY_TYPES[type_name])
-    return np.clip(wide, info.min, info.max).astype(info.dtype)
+def saturated32(wide: Array) -> Array:
+    """Clamp an array of a wider signed type into s32."""
+    info = np.iinfo(np.int32)
+    return np.clip(wide, info.min, info.max).astype(np.int32)
 
 
 def _add_saturated(a: Array, b: Array) -> Array:
-    return saturated(a.astype(np.int64) + b, "s32")
+    return saturated32(a.astype(np.int64) + b)
 
 
 def _subtract_saturated(a: Array, b: Array) -> Array:
-    return saturated(a.astype(np.int64) - b, "s32")
+    return saturated32(a.astype(np.int64) - b)
 
 
 def _binary(function: Function, modifier: str, modified: Function) -> Family:

@@ -39,10 +39,10 @@ _FROM_SINGLE: dict[str, Function] = {"f16": _half, "bf16": _bfloat}
 
 def _from_single(opcode: Opcode) -> Operation | None:
     """`cvt.{rn,rz}{.relu}.{f16,bf16}{x2}.f32`; the packed forms take the high element first."""
-    found = opcode.match(("rn", "rz"), optional("relu"), ("f16", "bf16", "f16x2", "bf16x2"), ("f32",))
-    if not found:
+    match = opcode.match(("rn", "rz"), optional("relu"), ("f16", "bf16", "f16x2", "bf16x2"), ("f32",))
+    if not match:
         return None
-    mode, relu, type_name, _ = found
+    mode, relu, type_name, _ = match
     narrow = partial(_FROM_SINGLE[type_name.removesuffix("x2")], mode)
 
     def single(a: Array) -> Array:
@@ -67,10 +67,10 @@ def _tf32_function(mode: str, relu: bool, a: Array) -> Array:
 
 
 def _tf32(opcode: Opcode) -> Operation | None:
-    found = opcode.match(("rna", "rn", "rz"), optional("relu"), ("tf32",), ("f32",))
-    if not found or (found[0] == "rna" and found[1]):
+    match = opcode.match(("rna", "rn", "rz"), optional("relu"), ("tf32",), ("f32",))
+    if not match or (match[0] == "rna" and match[1]):
         return None
-    return Operation(opcode.text, ("f32",), "tf32", partial(_tf32_function, found[0], bool(found[1])))
+    return Operation(opcode.text, ("f32",), "tf32", partial(_tf32_function, match[0], bool(match[1])))
 
 
 def _bfloat_of_number(a: Array) -> Array:
@@ -85,8 +85,8 @@ def _bfloat_of_number(a: Array) -> Array:
 
 
 def _to_bfloat(opcode: Opcode) -> Operation | None:
-    found = opcode.match(("rn",), ("bf16",), (*_INTEGERS, "f16", "f64"))
-    return Operation(opcode.text, (found[2],), "bf16", _bfloat_of_number) if found else None
+    match = opcode.match(("rn",), ("bf16",), (*_INTEGERS, "f16", "f64"))
+    return Operation(opcode.text, (match[2],), "bf16", _bfloat_of_number) if match else None
 
 
 def _integer_from_bfloat(rounding: str, result: str, a: Array) -> Array:
@@ -100,10 +100,10 @@ def _from_bfloat(opcode: Opcode) -> Operation | None:
         return Operation(opcode.text, ("bf16",), "f64", lambda a: from_bfloat(a).astype(np.float64))
     if opcode.match(("rn",), ("f16",), ("bf16",)):
         return Operation(opcode.text, ("bf16",), "f16", lambda a: _half("rn", from_bfloat(a)))
-    found = opcode.match(_TO_INTEGRAL, _INTEGERS, ("bf16",))
-    if not found:
+    match = opcode.match(_TO_INTEGRAL, _INTEGERS, ("bf16",))
+    if not match:
         return None
-    return Operation(opcode.text, ("bf16",), found[1], partial(_integer_from_bfloat, found[0], found[1]))
+    return Operation(opcode.text, ("bf16",), match[1], partial(_integer_from_bfloat, match[0], match[1]))
 
 
 def _convert(opcode: Opcode) -> Operation | None:

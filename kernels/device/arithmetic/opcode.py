@@ -94,14 +94,13 @@ def typed(
     """
 
     def family(opcode: Opcode) -> Operation | None:
-        found = opcode.match(types)
-        return Operation(opcode.text, (*found * sources, *more), result or found[0], function) if found else None
+        match = opcode.match(types)
+        return Operation(opcode.text, (*match * sources, *more), result or match[0], function) if match else None
 
     return family
 
 
 def optional(*names: str) -> tuple[str, ...]:
-    """Return a slot that may be left out."""
     return (*names, "")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.device.arithmetic.integer import saturated
+from kernels.device.arithmetic.integer import saturated32
 from kernels.device.arithmetic.opcode import (
     INTEGERS,
     NUMPY_TYPES,
@@ -91,40 +91,40 @@ def _plus(product: Function) -> Function:
 
 
 def _plus_saturated(product: Function) -> Function:
-    return lambda a, b, c: saturated(product(a, b).astype(np.int64) + c, "s32")
+    return lambda a, b, c: saturated32(product(a, b).astype(np.int64) + c)
 
 
 def _multiply(opcode: Opcode) -> Operation | None:
-    found = opcode.match(("lo", "hi", "wide"), INTEGERS)
-    chosen = _product(*found) if found else None
-    if not found or not chosen:
+    match = opcode.match(("lo", "hi", "wide"), INTEGERS)
+    chosen = _product(*match) if match else None
+    if not match or not chosen:
         return None
-    return Operation(opcode.text, (found[1],) * 2, chosen[1], chosen[0])
+    return Operation(opcode.text, (match[1],) * 2, chosen[1], chosen[0])
 
 
 def _multiply_add(opcode: Opcode) -> Operation | None:
     if opcode.match(("hi",), ("sat",), ("s32",)):
         return Operation(opcode.text, ("s32",) * 3, "s32", _plus_saturated(_high("s32")))
-    found = opcode.match(("lo", "hi", "wide"), INTEGERS)
-    chosen = _product(*found) if found else None
-    if not found or not chosen:
+    match = opcode.match(("lo", "hi", "wide"), INTEGERS)
+    chosen = _product(*match) if match else None
+    if not match or not chosen:
         return None
     function, result = chosen
-    return Operation(opcode.text, (found[1], found[1], result), result, _plus(function))
+    return Operation(opcode.text, (match[1], match[1], result), result, _plus(function))
 
 
 def _multiply24(opcode: Opcode) -> Operation | None:
-    found = opcode.match(("lo", "hi"), ("u32", "s32"))
-    return Operation(opcode.text, (found[1],) * 2, found[1], _product24(*found)) if found else None
+    match = opcode.match(("lo", "hi"), ("u32", "s32"))
+    return Operation(opcode.text, (match[1],) * 2, match[1], _product24(*match)) if match else None
 
 
 def _multiply_add24(opcode: Opcode) -> Operation | None:
     if opcode.match(("hi",), ("sat",), ("s32",)):
         return Operation(opcode.text, ("s32",) * 3, "s32", _plus_saturated(_product24("hi", "s32")))
-    found = opcode.match(("lo", "hi"), ("u32", "s32"))
-    if not found:
+    match = opcode.match(("lo", "hi"), ("u32", "s32"))
+    if not match:
         return None
-    return Operation(opcode.text, (found[1],) * 3, found[1], _plus(_product24(*found)))
+    return Operation(opcode.text, (match[1],) * 3, match[1], _plus(_product24(*match)))
 
 
 def _field(a: Array, start: int, bits: int) -> Array:
@@ -151,10 +151,10 @@ def _dot_family(sources: tuple[tuple[int, int], ...], factors: dict[str, tuple[i
     pair = ("u32", "s32")
 
     def family(opcode: Opcode) -> Operation | None:
-        found = opcode.match(tuple(factors), pair, pair)
-        if not found:
+        match = opcode.match(tuple(factors), pair, pair)
+        if not match:
             return None
-        kind, *types = found
+        kind, *types = match
         result = "s32" if "s32" in types else "u32"
         return Operation(opcode.text, (*types, result), result, _dot(sources, factors[kind], result))
 

@@ -17,10 +17,7 @@ from kernels.wording import at_line
 
 
 def report_stuck(machine: Machine, program: Program, column: int, groups: list[tuple[int, NDArray[np.intp]]]) -> None:
-    """Report that a block can't continue.
-
-    groups: where its threads wait, as instruction and thread numbers
-    """
+    """Report that a block can't continue. groups: where its threads wait, as instruction and thread numbers."""
     instructions = program.instructions
     # The barrier inside a branch is usually the mistake, not the barrier at which the others wait. So report it first.
     ordered = sorted(groups, key=lambda group: (-branch_depth(program, group[0]), len(group[1]), group[0]))

@@ -67,12 +67,11 @@ class MbarrierUse:
 
 
 def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
-    """Parse an instruction on a barrier in shared memory."""
-    found = _OPCODE.fullmatch(item.opcode)
-    if found is None:
+    match = _OPCODE.fullmatch(item.opcode)
+    if match is None:
         raise Unsupported(item.opcode, item.line)
-    verb, waits = found["verb"], found["verb"].endswith("wait")
-    if bool(found["parity"]) > waits or bool(found["opens"]) > (verb in {"arrive", "arrive_drop"}):
+    verb, waits = match["verb"], match["verb"].endswith("wait")
+    if bool(match["parity"]) > waits or bool(match["opens"]) > (verb in {"arrive", "arrive_drop"}):
         raise Malformed("a barrier in shared memory of unexpected form")
     left = list(item.operands)
     target = None
@@ -80,13 +79,13 @@ def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
         target = operands.target(left.pop(0), 1 if waits else 64)
     place = operands.place(left.pop(0))
     kind, strength = _KINDS.get(verb, (Kind.UPDATE, Strength.BLOCK))
-    site = Site(pc, item.line, "shared" if found["shared"] else "generic", _SIZE, kind, strength)
+    site = Site(pc, item.line, "shared" if match["shared"] else "generic", _SIZE, kind, strength)
     source: Operand = left[0] if left else Immediate(1)
     if len(left) > 1 + (verb == "try_wait") or (not left and (waits or verb == "init")):
         raise Malformed("a barrier in shared memory with the wrong number of operands")
-    register = operands.source(source, 64 if waits and not found["parity"] else 32)
-    opens = not found["opens"]
-    return MbarrierUse(item, site, verb, bool(found["parity"]), opens, place, target, register)
+    register = operands.source(source, 64 if waits and not match["parity"] else 32)
+    opens = not match["opens"]
+    return MbarrierUse(item, site, verb, bool(match["parity"]), opens, place, target, register)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +131,6 @@ class Mbarriers:
         self._trusted = trusted
 
     def perform(self, use: MbarrierUse, mask: Mask | None) -> None:
-        """Execute an instruction on the threads' barriers."""
         machine = self._machine
         for register, harm in ((use.place.register, ADDRESS), (use.source, BRANCH)):
             machine.unset.use(register, use.site.pc, mask, harm)
@@ -279,7 +277,6 @@ class Mbarriers:
         return numbers
 
     def _by_barrier(self, part: Part, phases: Counts) -> Iterator[tuple[tuple[str, str, int], NDArray[np.intp], int]]:
-        """Yield the threads by barrier and phase."""
         for offset in np.unique(part.offsets).tolist():
             here = part.offsets == offset
             for phase in np.unique(phases[here]).tolist():

@@ -86,10 +86,7 @@ class NamedBarriers:
             self._misused(arrival, arrival.part, "while others of its block use barrier 0 for a part of the block")
 
     def arrive(self, arrival: Arrival, whole: Grid) -> None:
-        """Let threads arrive at the barriers that they name.
-
-        whole: threads that wait at `__syncthreads()`
-        """
+        """Let threads arrive at the barriers that they name. whole: threads that wait at `__syncthreads()`."""
         self._check_operands(arrival)
         for number in np.unique(arrival.numbers[arrival.part]).tolist():
             part = arrival.part & (arrival.numbers == number)

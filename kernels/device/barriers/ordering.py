@@ -20,8 +20,6 @@ Groups = NDArray[np.int64]
 
 
 class Ordering:
-    """The order between the threads of one chunk of blocks."""
-
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._shape = machine.shape.threads, machine.shape.blocks

@@ -181,7 +181,6 @@ class Counting:
             known[key] = found[0]
 
     def _known(self, lanes: Lanes | None) -> dict[object, _Tally]:
-        """Return the tallies of these addresses."""
         if lanes is None:
             return self._uniform
         known: dict[object, _Tally] = lanes.derive(("counted", self._round), dict)

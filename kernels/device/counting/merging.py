@@ -35,10 +35,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Accesses that may be merged: no instruction between them prevents it.
-
-    places: displacement -> instruction
-    """
+    """Accesses that may be merged: no instruction between them prevents it. places: displacement -> instruction."""
 
     opcode: str
     form: Form
@@ -113,7 +110,6 @@ def _taken(bases: dict[Base, list[_Group]]) -> Iterator[_Group]:
 
 
 def _access(item: Instruction) -> tuple[Form, Address] | None:
-    """Return the form and the address of a load or store."""
     form = memory_form(item.opcode)
     if form is None:
         return None
@@ -132,7 +128,7 @@ def _merges(group: _Group) -> Iterator[Merge]:
                 for at, start in enumerate(run):
                     members = run[at : at + width // size]
                     if start % width == phase and len(members) == width // size:
-                        yield Merge(tuple(sorted(group.places[each] for each in members)), start, width)
+                        yield Merge(tuple(sorted(group.places[member] for member in members)), start, width)
 
 
 def _runs(displacements: list[int], size: int) -> Iterator[list[int]]:

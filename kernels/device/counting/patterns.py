@@ -34,21 +34,16 @@ def wavefronts(addresses: Addresses, active: Active, width: int) -> Numbers:
     together = _LANES_TOGETHER.get(width, _LANES)
     if together == _LANES:
         return _passes(addresses, active, width, together)
-    paired = _paired(addresses, active)
-    return np.where(
-        paired, _passes(addresses, active, width, 2 * together), _passes(addresses, active, width, together)
-    )
-
-
-def _paired(addresses: Addresses, active: Active) -> NDArray[np.bool_]:
-    """Whether each active thread's neighbour is idle or accesses the same: the next thread, or the one after."""
+    # Threads are paired if each active one's neighbour (the next, or the one after) is idle or accesses the same.
     lane = np.arange(_LANES)
-    found = np.zeros(len(addresses), np.bool_)
+    paired = np.zeros(len(addresses), np.bool_)
     for distance in (1, 2):
         other = lane ^ distance
         alike = ~active | ~active[:, other] | (addresses == addresses[:, other])
-        found |= alike.all(axis=1)
-    return found
+        paired |= alike.all(axis=1)
+    return np.where(
+        paired, _passes(addresses, active, width, 2 * together), _passes(addresses, active, width, together)
+    )
 
 
 def _passes(addresses: Addresses, active: Active, width: int, together: int) -> Numbers:

@@ -21,9 +21,9 @@ Affine = Callable[..., Value | None]
 def affine_operation(opcode: str) -> Affine | None:
     """Return the short way for an instruction, or None if there is none."""
     for pattern, make in _TABLE:
-        found = pattern.fullmatch(opcode)
-        if found:
-            return make(*found.groups())
+        match = pattern.fullmatch(opcode)
+        if match:
+            return make(*match.groups())
     return None
 
 
@@ -50,7 +50,6 @@ def subtract(a: Value, b: Value) -> Value:
 
 
 def negate(a: Value) -> Value:
-    """Return -a."""
     if a.lanes is None:
         return uniform(-a.offset, a.bits)
     lanes = a.integral().lanes
@@ -141,18 +140,14 @@ def _bitwise(name: str, kind: str) -> Affine:
         if a.lanes is None and b.lanes is None:
             return uniform(combine(a.offset, b.offset), bits)
         if bits == 1:
-            return _predicate_with_constant(name, a, b)
+            # `and` and `or` of two predicates, one of which is the same in all threads
+            constant, other = (a, b) if a.lanes is None else (b, a)
+            if constant.lanes is not None or name == "xor":
+                return None
+            return other if constant.offset == (name == "and") else constant
         return None
 
     return bitwise
-
-
-def _predicate_with_constant(name: str, a: Value, b: Value) -> Value | None:
-    """`and` and `or` of two predicates, one of which is the same in all threads."""
-    constant, other = (a, b) if a.lanes is None else (b, a)
-    if constant.lanes is not None or name == "xor":
-        return None
-    return other if constant.offset == (name == "and") else constant
 
 
 def _not(kind: str) -> Affine:

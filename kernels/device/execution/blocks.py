@@ -76,7 +76,6 @@ def ordered_by_barriers(program: Program) -> bool:
 
 
 def code_blocks(lowering: Lowering) -> dict[int, CodeBlock]:
-    """Return the blocks by the number of their first instruction."""
     found: dict[int, CodeBlock] = {}
     program = lowering.program
     last_poll = -1
@@ -136,18 +135,17 @@ def _operands(lowering: Lowering, instruction: Instruction) -> tuple[int, int]:
 
 
 def _barrier_operands(lowering: Lowering, instruction: Instruction) -> tuple[int, int]:
-    """Return the predicate and the result of a reducing barrier."""
-    found = _BARRIER.fullmatch(instruction.opcode)
-    if found is None:
+    match = _BARRIER.fullmatch(instruction.opcode)
+    if match is None:
         raise Unsupported(instruction.opcode, instruction.line)
-    if found["reduction"] is None:
+    if match["reduction"] is None:
         return -1, -1
     if len(instruction.operands) != 3 or not isinstance(instruction.operands[1], Immediate):
         reason = f"`{instruction.opcode}` is emulated for all threads of a block only."
         raise Unsupported(instruction.opcode, instruction.line, reason)
     last = instruction.operands[-1]
     plain = Register(last.name.removeprefix("!")) if isinstance(last, Register) else last
-    result = lowering.target(instruction.operands[0], 32 if found["reduction"] == "popc" else 1)
+    result = lowering.target(instruction.operands[0], 32 if match["reduction"] == "popc" else 1)
     if result is None:
         raise Malformed("a barrier without its result")
     return lowering.source(plain, 1), result
@@ -155,11 +153,11 @@ def _barrier_operands(lowering: Lowering, instruction: Instruction) -> tuple[int
 
 def _named(lowering: Lowering, instruction: Instruction) -> NamedUse | None:
     """Return the number and the count of a barrier, unless it is `__syncthreads()`."""
-    found = _BARRIER.fullmatch(instruction.opcode)
+    match = _BARRIER.fullmatch(instruction.opcode)
     operands = instruction.operands
-    if found is None or found["reduction"] or (operands == (Immediate(0),) and found["verb"] == "sync"):
+    if match is None or match["reduction"] or (operands == (Immediate(0),) and match["verb"] == "sync"):
         return None
-    waits = found["verb"] == "sync"
+    waits = match["verb"] == "sync"
     if not (1 if waits else 2) <= len(operands) <= 2:
         raise Malformed("a barrier with the wrong number of operands")
     number, count = lowering.source(operands[0], 32), -1

@@ -30,8 +30,6 @@ _NO_MEMORY = {"const", "param"}
 
 
 class CountedMachine(Machine):
-    """A machine that counts everything it does."""
-
     __slots__ = ("counting",)
 
     def __init__(
@@ -47,8 +45,6 @@ def _counting(machine: Machine) -> Counting:
 
 
 def counted_step(run: Step, accesses: Sequence[Counted]) -> Step:
-    """Return a step that counts its accesses, then runs."""
-
     def counted(machine: Machine, mask: Mask | None) -> None:
         count = _counting(machine).access
         for access in accesses:
@@ -117,7 +113,7 @@ class CountedLowering(Lowering):
         verb = Verb.STORE if form.store else Verb.LOAD
         own = _counted(pc, item, form.space, verb, form.size * form.count, place)
         merges = self._merges.get(pc, ())
-        several = (replace(own, pcs=each.pcs, width=each.width, displacement=each.displacement) for each in merges)
+        several = (replace(own, pcs=merge.pcs, width=merge.width, displacement=merge.displacement) for merge in merges)
         return counted_step(run, (own, *several))
 
     def _counted_atomic(self, run: Step, pc: int, item: Instruction) -> Step:

@@ -36,7 +36,7 @@ from kernels.device.state.unset_values import UnsetObserver
 from kernels.device.state.values import uniform
 from kernels.facts import Facts, Mistake
 from kernels.launch import Launch
-from kernels.verdict import Example, Finding, Severity, Verdict
+from kernels.verdict import Example, Finding, Severity, Verdict, errors_of
 
 _TOTAL_FACTOR = 20
 _CHUNK_COST = 200
@@ -89,7 +89,7 @@ class Execution:
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        return tuple(finding for finding in self.findings if finding.severity is Severity.ERROR)
+        return tuple(errors_of(self.findings))
 
 
 class _Prepared:
@@ -325,10 +325,10 @@ def _unordered(prepared: _Prepared, run_once: _RunOnce, written: frozenset[str],
     written |= suspects.block.keys() | suspects.grid.keys()
     exact = RaceObserver(prepared.lines, severity, suspects, by_order=True)
     try:
-        found = run_once(exact, written).result.findings
+        findings = run_once(exact, written).result.findings
     except Unsupported:
         return None
-    return next((finding for finding in found if finding.kind is Verdict.ORDER_DEPENDENT), None)
+    return next((finding for finding in findings if finding.kind is Verdict.ORDER_DEPENDENT), None)
 
 
 def _by(numbers: Sequence[int]) -> str:

@@ -41,7 +41,6 @@ def formatted(template: str, read: Read, string: Callable[[int], str]) -> str:
 
 
 def conversions(template: str) -> int:
-    """Return how many arguments a template needs."""
     found = (match for match in _known(template) if match["kind"] != "%")
     return sum(1 + (match["width"] == "*") + (match["precision"] == "*") for match in found)
 

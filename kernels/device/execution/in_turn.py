@@ -98,7 +98,6 @@ def _numbered(findings: Sequence[Finding], at: int) -> tuple[Finding, ...]:
 
 
 def _joined(ran: Execution, after: Execution) -> Execution:
-    """One execution from a launch and those after it."""
     stored = {name: tuple(sorted({*ran.stored.get(name, ()), *after.stored.get(name, ())})) for name in after.stored}
     return replace(
         after,

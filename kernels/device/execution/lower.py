@@ -77,8 +77,6 @@ def _refused(pc: int, item: Instruction, reason: Unsupported) -> LoweredStep:
 
 
 class Lowering(Operands):
-    """Makes the steps of a program."""
-
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         self._local = block_local(program)
@@ -168,12 +166,12 @@ class Lowering(Operands):
         bits = form.dtype.itemsize * 8
         targets: tuple[int | None, ...] = (None,) * form.count
         if form.returns:
-            targets = tuple(self._old_value(each, bits) for each in _elements(operands.pop(0)))
+            targets = tuple(self._old_value(element, bits) for element in _elements(operands.pop(0)))
         place = self.place(operands[0])
-        sources = tuple(self.source(each, bits) for operand in operands[1:] for each in _elements(operand))
+        sources = tuple(self.source(element, bits) for operand in operands[1:] for element in _elements(operand))
         if len(sources) != (2 if form.name == "cas" else form.count) or len(targets) != form.count:
             raise Malformed("an atomic update with the wrong number of operands")
-        run = atomic_step(form, pc, item.line, place, targets, sources, keep=True)
+        run = atomic_step(form, pc, item.line, place, targets, sources)
         return LoweredStep(run, pc, (), (), "all")  # the step itself marks old values that are unset
 
     def _old_value(self, operand: Operand | None, bits: int) -> int | None:
@@ -211,7 +209,7 @@ class Lowering(Operands):
         keep = self._keeps(item, (name,))
         if isinstance(second, Vector):
             part = _piece_bits(bits, second)
-            pieces = tuple(self.source(each, part) for each in second.items)
+            pieces = tuple(self.source(item, part) for item in second.items)
             return LoweredStep(steps.pack_step(target, pieces, bits, keep), pc, pieces, (target,), "all")
         if isinstance(second, Register) and CLOCK.fullmatch(second.name):
             return LoweredStep(steps.clock_step(target, bits, keep), pc, (), (target,), "all")
@@ -228,10 +226,10 @@ class Lowering(Operands):
 
     def _unpack(self, pc: int, item: Instruction, vector: Vector, source: int, bits: int) -> LoweredStep:
         part = _piece_bits(bits, vector)
-        targets = tuple(self.target(each, part) for each in vector.items)
-        names = tuple(each.name for each in vector.items if isinstance(each, Register))
+        targets = tuple(self.target(item, part) for item in vector.items)
+        names = tuple(item.name for item in vector.items if isinstance(item, Register))
         run = steps.unpack_step(targets, source, bits, self._keeps(item, names))
-        return LoweredStep(run, pc, (source,), tuple(each for each in targets if each is not None), "all")
+        return LoweredStep(run, pc, (source,), tuple(target for target in targets if target is not None), "all")
 
     def _cvta(self, pc: int, item: Instruction) -> LoweredStep:
         match = _CVTA.fullmatch(item.opcode)
@@ -341,7 +339,7 @@ class Lowering(Operands):
         targets = tuple(
             self.target(each, _bits_of(kind), wider=wider) for each, kind in zip(outputs, kinds, strict=False)
         )
-        names = tuple(each.name for each in outputs if isinstance(each, Register))
+        names = tuple(output.name for output in outputs if isinstance(output, Register))
         negated = tuple(
             kind == "pred" and isinstance(each, Register) and each.name.startswith("!")
             for each, kind in zip(operands, found.sources, strict=True)
@@ -353,7 +351,7 @@ class Lowering(Operands):
         )
         keep = self._keeps(item, names)
         run = self._computation(found, targets, sources, negated, keep, item)
-        results = tuple(each for each in targets if each is not None)
+        results = tuple(target for target in targets if target is not None)
         # The compiler turns a branch into a selection or a logical operation. Then an unset value may decide nothing.
         follows = "choice" if item.opcode.startswith("selp.") else "all"
         verb = item.head

@@ -66,8 +66,6 @@ def _printed(machine: Machine, site: Site, passed: tuple[str, ...], lane: int) -
 
 
 def _report_missing(machine: Machine, line: int | None, lane: int, wanted: int, given: int) -> None:
-    """Report a format that needs more arguments than there are."""
-
     def describe() -> Described:
         block, thread = machine.geometry.who(lane)
         message = f"The format asks for {plural(wanted, 'argument')}, but `printf` gets {given}."
@@ -77,8 +75,6 @@ def _report_missing(machine: Machine, line: int | None, lane: int, wanted: int, 
 
 
 def assert_step(pc: int, line: int | None, passed: tuple[str, ...]) -> Step:
-    """Return the step of a failed assertion, which ends the kernel."""
-
     def run(machine: Machine, mask: Mask | None) -> None:
         lane = int(machine.active(mask)[0])
         site = Site(pc, line, "generic", 1, Kind.READ)

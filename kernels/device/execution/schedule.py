@@ -95,8 +95,6 @@ class BudgetSpentError(Exception):
 
 
 class ChunkRun:
-    """One chunk of blocks from start to end."""
-
     def __init__(
         self, lowering: Lowering, blocks: dict[int, CodeBlock], machine: Machine, schedule: Schedule, budget: Budget
     ) -> None:
@@ -140,10 +138,10 @@ class ChunkRun:
 
     # -- threads that can go on ---------------------------------------------------------------------------------------
 
-    def _make_ready(self, place: int, mask: Mask | None, order: int = 0) -> None:
+    def _make_ready(self, place: int, mask: Mask | None) -> None:
         """Let threads continue at a place; in a serial schedule, each warp or thread in its order."""
         if not self._group:
-            self._join(order, place, mask)
+            self._join(0, place, mask)
             return
         whole = np.ones(self._gone.shape, np.bool_) if mask is None else mask.array
         # The number of the group comes first in the key, so the first groups run until they wait.
@@ -257,7 +255,7 @@ class ChunkRun:
                 return
         if step.follows in {"and", "or"} and not machine.unset.origins.keys().isdisjoint(step.sources):
             values = [each.dense(INTEGER[each.bits]) for each in (machine.registers[one] for one in step.sources)]
-            decides = [each == (~each.dtype.type(0) if step.follows == "or" else 0) for each in values]
+            decides = [value == (~value.dtype.type(0) if step.follows == "or" else 0) for value in values]
             machine.unset.combine(step.results[0], step.sources, decides, mask)
             return
         machine.unset.propagate(step.sources, step.results, step.pc, mask, copies=step.follows == "copy")
@@ -382,7 +380,10 @@ class ChunkRun:
                 self._keep_waiting(pc, waiting & ~complete)
         if not ways:
             return False
-        self._order(opened, alive)
+        # Tell the observers that these blocks have passed a barrier.
+        everyone = bool((opened | ~alive.any(axis=0)).all())
+        self._ordering.barrier(None if everyone else opened)
+        self._machine.epochs[0, opened] += 1
         for pc, part in ways:
             mask = self._machine.mask(part)
             reduce_at_barrier(self._machine, self._barriers[pc], mask)
@@ -394,12 +395,6 @@ class ChunkRun:
             self._at_barrier[pc] = left
         else:
             del self._at_barrier[pc]
-
-    def _order(self, opened: Grid, alive: Grid) -> None:
-        """Tell the observers that the blocks `opened` have passed a barrier."""
-        everyone = bool((opened | ~alive.any(axis=0)).all())
-        self._ordering.barrier(None if everyone else opened)
-        self._machine.epochs[0, opened] += 1
 
     def _release_warps(self) -> bool:
         """Let warps continue whose threads wait at different `__syncwarp` but together make up the warp."""

@@ -151,8 +151,6 @@ def compute_any_step(
 
 
 def copy_step(target: int, source: int, width: int, keep: bool) -> Step:
-    """Return the step of a move from register to register."""
-
     def copy(machine: Machine, mask: Mask | None) -> None:
         value = machine.registers[source]
         if value.bits != width:
@@ -184,7 +182,6 @@ def pack_step(target: int, pieces: tuple[int, ...], bits: int, keep: bool) -> St
 
 
 def unpack_step(targets: tuple[int | None, ...], source: int, bits: int, keep: bool) -> Step:
-    """Return the step that splits a wide register."""
     small, whole = np.dtype(f"i{bits // 8 // len(targets)}"), np.dtype(f"i{bits // 8}")
 
     def unpack(machine: Machine, mask: Mask | None) -> None:

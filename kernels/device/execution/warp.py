@@ -41,15 +41,15 @@ def warp_form(opcode: str) -> WarpForm | None:
         return WarpForm((), (32,))
     if opcode == "activemask.b32":
         return WarpForm((32,), ())
-    if found := _SHUFFLE.fullmatch(opcode):
-        return WarpForm((32, 1), (32, 32, 32, 32), _shuffle(found[1]))
-    if found := _VOTE.fullmatch(opcode):
-        return WarpForm((1 if found[2] else 32,), (1, 32), _vote(found[1] or "ballot"))
-    if found := _MATCH.fullmatch(opcode):
-        results = (32,) if found[1] == "any" else (32, 1)
-        return WarpForm(results, (int(found[2]), 32), _match(found[1], found[2]))
-    if found := _REDUCE.fullmatch(opcode):
-        return WarpForm((32,), (32, 32), _reduce(found[1] or found[3], found[2] or "b"))
+    if match := _SHUFFLE.fullmatch(opcode):
+        return WarpForm((32, 1), (32, 32, 32, 32), _shuffle(match[1]))
+    if match := _VOTE.fullmatch(opcode):
+        return WarpForm((1 if match[2] else 32,), (1, 32), _vote(match[1] or "ballot"))
+    if match := _MATCH.fullmatch(opcode):
+        results = (32,) if match[1] == "any" else (32, 1)
+        return WarpForm(results, (int(match[2]), 32), _match(match[1], match[2]))
+    if match := _REDUCE.fullmatch(opcode):
+        return WarpForm((32,), (32, 32), _reduce(match[1] or match[3], match[2] or "b"))
     return None
 
 
@@ -167,7 +167,9 @@ def all_arrived(machine: Machine, mask: Mask | None, members: Array, gone: Grid)
     """Return the threads of the mask whose members are all here, except members that have exited."""
     present = _present(machine, mask)
     # A full mask names all 32 lanes, also if the block's last warp has fewer threads.
-    absent = ~_bits(present | _warps(machine, gone) | ~_exists(machine))
+    threads = machine.shape.threads
+    lanes = np.arange(-(-threads // WARP) * WARP) < threads
+    absent = ~_bits(present | _warps(machine, gone) | ~lanes.reshape(-1, WARP, 1))
     complete = (_warps(machine, members.view(np.uint32)) & absent) == 0
     return _flat(machine, complete & present)
 
@@ -185,10 +187,3 @@ def groups(machine: Machine, mask: Mask | None, members: Array) -> NDArray[np.in
         meets = meets & mask.array
     numbers: NDArray[np.int64] = np.where(meets, (threads // WARP << WARP) | named, np.int64(-1))
     return numbers
-
-
-def _exists(machine: Machine) -> Grid:
-    """Return the lanes of the last warp that are threads of the block."""
-    threads = machine.shape.threads
-    lanes = np.arange(-(-threads // WARP) * WARP) < threads
-    return lanes.reshape(-1, WARP, 1)

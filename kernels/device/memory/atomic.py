@@ -71,15 +71,15 @@ def atomic_form(opcode: str) -> AtomicForm | None:
     """
     verb, *parts = opcode.split(".")
     dtype = _TYPES.get(parts[-1]) if parts else None
-    given = set(parts[:-1])
+    modifiers = set(parts[:-1])
     kind = parts[-1] if parts else ""
-    vectors = given & _VECTORS.keys() if kind == "f32" and "add" in given else set()
-    rounding = given & {"noftz"} if kind in _HALVES else set()
-    names, orders, scopes, spaces = (given & each for each in (_NAMES, _ORDERS, _SCOPES, _SPACES.keys()))
+    vectors = modifiers & _VECTORS.keys() if kind == "f32" and "add" in modifiers else set()
+    rounding = modifiers & {"noftz"} if kind in _HALVES else set()
+    names, orders, scopes, spaces = (modifiers & each for each in (_NAMES, _ORDERS, _SCOPES, _SPACES.keys()))
     known = len(names) == 1 and max(map(len, (orders, scopes, spaces, vectors))) <= 1
-    if verb not in {"atom", "red"} or dtype is None or not known or len(given) != len(parts) - 1:
+    if verb not in {"atom", "red"} or dtype is None or not known or len(modifiers) != len(parts) - 1:
         return None
-    if given - names - orders - scopes - spaces - vectors - rounding:
+    if modifiers - names - orders - scopes - spaces - vectors - rounding:
         return None
     name = names.pop()
     if kind in _HALVES:
@@ -137,13 +137,7 @@ _UPDATES: dict[str, Callable[..., Any]] = {
 
 
 def atomic_step(
-    form: AtomicForm,
-    pc: int,
-    line: int | None,
-    place: Place,
-    targets: tuple[int | None, ...],
-    sources: tuple[int, ...],
-    keep: bool,
+    form: AtomicForm, pc: int, line: int | None, place: Place, targets: tuple[int | None, ...], sources: tuple[int, ...]
 ) -> Step:
     """Return the step of an atomic update. `targets` get the old values, one for each element; None if unused."""
     size = form.dtype.itemsize
@@ -166,7 +160,7 @@ def atomic_step(
         olds = [np.zeros(machine.shape.lanes, form.dtype) for _ in targets]
         for each in split(machine, whole, machine.registers[place.register], place.displacement, mask):
             # The reversed schedule shows a result that depends on the order of atomics.
-            vector = _reversed(each) if turned else each
+            vector = Part(each.allocation, each.offsets[::-1], each.lanes[::-1]) if turned else each
             for number, old in enumerate(olds):
                 part = replace(vector, offsets=vector.offsets + number * size) if number else vector
                 given = operands if form.count == 1 else operands[number : number + 1]
@@ -183,7 +177,7 @@ def atomic_step(
                 note_part(machine, part, site, failed=failed, stored=stored, **order)
         for target, old in zip(targets, olds, strict=True):
             if target is not None:
-                machine.write(target, from_array(old.reshape(grid)), mask, keep=keep)
+                machine.write(target, from_array(old.reshape(grid)), mask, keep=True)
 
     return run
 
@@ -197,10 +191,6 @@ def _change(form: AtomicForm, *, used: bool) -> str:
     if form.name in {"cas", "inc", "dec"}:
         return BLIND
     return f"{form.name}.{form.dtype.str[1:]}"
-
-
-def _reversed(part: Part) -> Part:
-    return Part(part.allocation, part.offsets[::-1], part.lanes[::-1])
 
 
 def _note_unset(machine: Machine, part: Part, site: Site, target: int | None, mask: Mask | None) -> None:

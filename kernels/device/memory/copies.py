@@ -21,13 +21,15 @@ _COPY = re.compile(r"cp\.async\.(?:ca|cg)\.shared(?:::cta)?\.global(?:\.L2::\w+)
 
 def _issue(machine: Machine, site: Site, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_]) -> None:
     groups = _groups(machine)[part.lanes]
-    access = _under_way(machine, site, part)
+    # A starting copy as the search for data races sees it
+    flight = Flight.begun(len(part.lanes))
+    access = Access(site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, flight=flight)
+    note(machine, access)
     machine.copies.append(PendingCopy(part, data, valid, groups, access, np.ones(len(groups), np.bool_)))
     _tell(machine)
 
 
 def commit_copies(machine: Machine, mask: Mask | None) -> None:
-    """Close the current group of the given threads."""
     _groups(machine)[machine.active(mask)] += 1
 
 
@@ -58,14 +60,6 @@ def _groups(machine: Machine) -> NDArray[np.int64]:
 
 def _tell(machine: Machine) -> None:
     machine.races.copying([copy.access for copy in machine.copies])
-
-
-def _under_way(machine: Machine, site: Site, part: Part) -> Access:
-    """Return a starting copy as the search for data races sees it."""
-    flight = Flight.begun(len(part.lanes))
-    access = Access(site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, flight=flight)
-    note(machine, access)
-    return access
 
 
 def is_copy(opcode: str) -> bool:
@@ -123,5 +117,4 @@ def _read(
 
 
 def wait_step(allowed: int | None) -> Step:
-    """Wait for copies."""
     return lambda machine, mask: _wait(machine, mask, allowed)

@@ -41,7 +41,6 @@ class Site:
 
     @property
     def store(self) -> bool:
-        """Whether it may change the memory."""
         return self.kind.writes
 
     @property

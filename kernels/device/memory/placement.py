@@ -114,10 +114,10 @@ class Layout:
         return frozenset(each.name for each in self._globals.by_name.values() if each.missed)
 
     def _place_buffer(self, buffer: Buffer) -> Allocation:
-        given = buffer.values.reshape(-1).view(np.uint8)
-        words = np.concatenate((given, np.zeros(-given.size % 4, np.uint8))).view(np.uint32)
+        view = buffer.values.reshape(-1).view(np.uint8)
+        words = np.concatenate((view, np.zeros(-view.size % 4, np.uint8))).view(np.uint32)
         allocation = self._globals.place(
-            buffer.name, "global", given.size, (), initialised=buffer.initialised or not self._observe, words=words
+            buffer.name, "global", view.size, (), initialised=buffer.initialised or not self._observe, words=words
         )
         if allocation.valid is not None and buffer.valid is not None:
             allocation.valid[:] = buffer.valid
@@ -213,7 +213,6 @@ class Layout:
         return memory
 
     def address(self, memory: Memory, name: str) -> Value:
-        """Return the address of a variable for an instruction that names it."""
         allocation = memory.by_name.get(name)
         variable = self._program.variables.get(name)
         if allocation is None or variable is None:

@@ -1,5 +1,3 @@
-"""Stores."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -21,7 +19,6 @@ _MIX = np.int64(1_000_003)
 
 
 def store_step(form: Form, pc: int, line: int | None, place: Place, sources: tuple[int, ...]) -> Step:
-    """Return the step that stores registers."""
     strong = form.strength is not Strength.PLAIN
     change = STORE if strong else ""
     site = Site(pc, line, form.space, form.size * form.count, Kind.WRITE, form.strength, change)

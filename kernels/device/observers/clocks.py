@@ -54,7 +54,6 @@ class Locations:
 
 
 def offsets_of(machine: Machine, access: Access, unit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the byte offset and the thread of each access to a location."""
     cells, lanes = access.cells(machine.shape, unit)
     pieces = max(1, access.where.size // unit)
     return cells[::pieces] * unit, lanes[::pieces]

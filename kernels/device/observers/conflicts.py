@@ -42,7 +42,7 @@ class Order:
         self._by_order = by_order
         self._moments = moments
         if one_block:
-            sites = [replace(each, strength=Strength.DEVICE) if each.strength.atomic else each for each in sites]
+            sites = [replace(site, strength=Strength.DEVICE) if site.strength.atomic else site for site in sites]
         self._sites = sites
         self._strength = np.array([site.strength for site in sites], np.int64)
         self._size = np.array([site.size for site in sites], np.int64)
@@ -168,7 +168,7 @@ class Order:
             for site, change in zip(self._sites, self._changes, strict=True)
         ]
         number = {sort: at for at, sort in enumerate(dict.fromkeys(sorts))}
-        sort = np.array([number[each] for each in sorts])[entries["site"]]
+        sort = np.array([number[sort] for sort in sorts])[entries["site"]]
         cell = np.cumsum(np.r_[True, entries["key"][1:] != entries["key"][:-1]]) - 1
         last = np.full((int(cell[-1]) + 1, len(number)), -1)
         np.maximum.at(last, (cell, sort), run)

@@ -100,6 +100,5 @@ def in_order(parts: Sequence[Entries]) -> Entries:
 
 
 def cell_of(key: int, columns: int, *, shared: bool) -> int:
-    """Return the cell of a key."""
     rest = key & ((1 << _NAME_BITS) - 1)
     return rest // columns if shared else rest

@@ -46,7 +46,6 @@ class Race:
 
     @property
     def apart(self) -> bool:
-        """Whether the accesses are of two blocks."""
         return self.earlier.block != self.later.block
 
     @property

@@ -117,7 +117,6 @@ class RaceObserver(Unwatched):
             self._look()
 
     def _site(self, access: Access) -> int:
-        """Return the number of an instruction at a variable."""
         key = access.where.pc, access.allocation.name, access.strength
         if key not in self._site_numbers:
             self._site_numbers[key] = len(self._sites)
@@ -170,9 +169,9 @@ class RaceObserver(Unwatched):
         self._block.clear()
         self._rows = self._rows[:0]
         for noted in self._grid:
-            made = self._entries(noted, self._suspects.grid)
-            self._kept.append(made)
-            self._count += len(made)
+            entries = self._entries(noted, self._suspects.grid)
+            self._kept.append(entries)
+            self._count += len(entries)
         self._grid.clear()
         if self._count > _MOST_ENTRIES:
             advice = "Let each block use its own elements."
@@ -224,7 +223,7 @@ class RaceObserver(Unwatched):
 
     def _too_many(self, entries: Sequence[Entries], who: str, when: str, advice: str) -> Unsupported:
         """Return why these aren't compared, at the instruction that made most of them."""
-        made = np.sum([np.bincount(each["site"], minlength=len(self._sites)) for each in entries], axis=0)
+        made = np.sum([np.bincount(entry["site"], minlength=len(self._sites)) for entry in entries], axis=0)
         site = int(made.argmax())
         name = plain_name(self._allocations[site].name)
         message = (

@@ -154,7 +154,6 @@ class SuspectFinder(Unwatched):
             self._enter_in_grid(access)
 
     def update(self, access: Access, *, acquires: bool, releases: bool) -> None:  # noqa: ARG002
-        """Note an atomic, and how it changes its variable."""
         variable = access.allocation.space, access.allocation.name
         self._changes.setdefault(variable, set()).add(access.where.change)
         self.record(access)
@@ -206,7 +205,7 @@ class SuspectFinder(Unwatched):
     # -- conclusions --------------------------------------------------------------------------------------------------
 
     def _look_at_changes(self, space: str) -> None:
-        for variable in [each for each in self._changes if each[0] == space]:
+        for variable in [change for change in self._changes if change[0] == space]:
             changes = self._changes.pop(variable)
             self.old |= not changes.isdisjoint(NEVER_COMMUTES)
             self.mixed |= len(changes) > 1

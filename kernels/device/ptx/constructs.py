@@ -42,8 +42,8 @@ def _barrier(instruction: Instruction) -> str:
         return f"`{_REDUCTIONS.get(reduction[1], '__syncthreads_count')}()`"
     if instruction.operands == (Immediate(0),):
         return "`__syncthreads()`"
-    if all(isinstance(each, Immediate) for each in instruction.operands):
-        numbers = (str(each.value) for each in instruction.operands if isinstance(each, Immediate))
+    if all(isinstance(operand, Immediate) for operand in instruction.operands):
+        numbers = (str(operand.value) for operand in instruction.operands if isinstance(operand, Immediate))
         return f"`{instruction.opcode} {', '.join(numbers)}`"
     return f"`{instruction.opcode}`"
 

@@ -59,7 +59,7 @@ def successors(program: Program, block: Block, index_of: Mapping[int, int]) -> l
     last = program.instructions[block.end - 1]
     found: list[int] = []
     if last.head == "bra":
-        found += [program.targets[each.name] for each in last.operands if isinstance(each, Symbol)]
+        found += [program.targets[operand.name] for operand in last.operands if isinstance(operand, Symbol)]
     elif last.head == "brx":
         for each in last.operands:
             if isinstance(each, Symbol) and each.name in program.tables:

@@ -46,13 +46,13 @@ _REFUSED = {
 _BUILTINS = {"vprintf": "call.printf", "__assertfail": "call.assert"}
 
 
-def load_program(ptx: str, entry: str, source_name: str = "kernel.cu") -> Program:
+def load_program(ptx: str, entry: str) -> Program:
     """Parse PTX and prepare the kernel called `entry`.
 
     raise (Malformed): no compiler writes such a text
     raise (Unsupported): the CPU device doesn't emulate a feature
     """
-    module = parse_module(ptx, source_name)
+    module = parse_module(ptx)
     function = module.functions.get(entry)
     if function is None or not function.entry or not function.defined:
         raise Malformed(f"the compiled text holds no kernel {entry[:80]!r}")
@@ -127,7 +127,6 @@ class _Expansion:
         )
 
     def _check_jumps(self) -> None:
-        """Check that every branch leads to a label."""
         for item in self._instructions:
             if item.head not in {"bra", "brx"}:
                 continue
@@ -213,14 +212,12 @@ class _Expansion:
             self._builtin(callee.name, returned, passed, line)
 
     def _prefix(self, line: int | None) -> str:
-        """Return the prefix for the names of one more call."""
         if self._calls >= MAX_CALLS:
             raise Unsupported("call", line, _TOO_LONG)
         self._calls += 1
         return f"{self._calls}:"
 
     def _body(self, function: Function, returned: _Names, passed: _Names, line: int | None, call: _Call) -> None:
-        """Emit the body of a function for one call."""
         if function.name in call.stack:
             self._refuse("call", line, "A function that calls itself (recursion) is not emulated.")
             return
@@ -277,7 +274,7 @@ class _Renaming:
 
     def instruction(self, item: Instruction) -> Instruction:
         guard = item.guard and Guard(self._register(item.guard.register), item.guard.negated)
-        return Instruction(item.opcode, tuple(self._operand(each) for each in item.operands), guard, item.line)
+        return Instruction(item.opcode, tuple(self._operand(operand) for operand in item.operands), guard, item.line)
 
     def _register(self, register: Register) -> Register:
         name = register.name

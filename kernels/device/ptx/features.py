@@ -41,6 +41,6 @@ def not_emulated(instruction: str) -> str:
         )
     if (name := feature(instruction)) is not None:
         return f"The CPU device does not emulate {name} (`{instruction}`)."
-    if found := _ATOMIC.match(instruction):
-        return f"The CPU device does not emulate this form of `atomic{_FUNCTIONS[found[1]]}` (`{instruction}`)."
+    if match := _ATOMIC.match(instruction):
+        return f"The CPU device does not emulate this form of `atomic{_FUNCTIONS[match[1]]}` (`{instruction}`)."
     return f"The CPU device does not know the instruction `{instruction}`."

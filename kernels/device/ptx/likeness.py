@@ -119,8 +119,8 @@ def _jumps(item: Instruction, kinds: Mapping[str, Kind]) -> bool:
     in a compiler's test for multiples. For a shift, it happens if the number of bits depends on the block.
     """
     factors = item.operands[1:3]
-    first, second = (max((_of(name, kinds) for name in _names(each)), default=Kind.SAME) for each in factors)
-    wraps = any(isinstance(each, Immediate) and abs(each.value) >= _LARGE for each in factors)
+    first, second = (max((_of(name, kinds) for name in _names(factor)), default=Kind.SAME) for factor in factors)
+    wraps = any(isinstance(factor, Immediate) and abs(factor.value) >= _LARGE for factor in factors)
     return wraps or (second is not Kind.SAME and (first is not Kind.SAME or item.opcode.startswith("shl")))
 
 

@@ -36,7 +36,6 @@ class Unsupported(Exception):
 
     @property
     def finding(self) -> Finding:
-        """The finding on this instruction."""
         mistake = Mistake.LARGE_GROUP if of_large_group(self.instruction) else Mistake.OTHER
         return Finding(Verdict.UNSUPPORTED, str(self), self.line, facts=Facts(mistake))
 
@@ -201,7 +200,6 @@ class Function:
 
 
 def sizes(variables: Sequence[Variable]) -> tuple[int, ...]:
-    """The size of each variable in bytes."""
     return tuple(variable.size for variable in variables)
 
 

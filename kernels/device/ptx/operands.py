@@ -1,5 +1,3 @@
-"""Parse the operands of instructions, and resolve names."""
-
 from __future__ import annotations
 
 import re
@@ -57,8 +55,6 @@ def check_name(name: str) -> None:
 
 
 class OperandReader:
-    """Parser for operands inside one function."""
-
     def __init__(self, tokens: Tokens, scopes: Scopes) -> None:
         self._tokens = tokens
         self._scopes = scopes

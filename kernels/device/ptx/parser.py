@@ -30,24 +30,22 @@ from kernels.device.ptx.operands import OperandReader, Scopes, check_name
 from kernels.device.ptx.tokens import MAX_TOKENS, Tokens
 from kernels.device.ptx.variables import VariableReader
 
+SOURCE_NAME = "kernel.cu"
+"""The name of the student's file in the texts of the compiler and the disassembler."""
+
 _SPACES = {".global", ".const", ".shared", ".local", ".param"}
 _LINKAGE = {".visible", ".extern", ".weak", ".common"}
 _OPCODE = re.compile(r"[a-z][\w.:]*")
 
 
-def parse_module(text: str, source_name: str = "kernel.cu") -> Module:
-    """Parse a PTX module.
-
-    source_name: the name of the student's file in the text
-    raise (Malformed): the text has an unexpected form
-    """
-    return _ModuleReader(Tokens(text), _source_files(text, source_name)).module()
+def parse_module(text: str) -> Module:
+    """Parse a PTX module. Raises Malformed for a text of an unexpected form."""
+    return _ModuleReader(Tokens(text), _source_files(text)).module()
 
 
-def _source_files(text: str, source_name: str) -> frozenset[int]:
-    """Return the numbers that `.file` directives give to the student's file."""
+def _source_files(text: str) -> frozenset[int]:
     found = re.findall(r'^[ \t]*+\.file[ \t]++(\d{1,9})[ \t]++"([^"\n]*)"', text, re.MULTILINE)
-    return frozenset(int(number) for number, path in found if path.rsplit("/", 1)[-1] == source_name)
+    return frozenset(int(number) for number, path in found if path.rsplit("/", 1)[-1] == SOURCE_NAME)
 
 
 class _ModuleReader:
@@ -92,7 +90,6 @@ class _ModuleReader:
             raise Malformed(f"unexpected {word[:40]!r} outside a function")
 
     def _directive_tail(self, word: str) -> None:
-        """Skip the rest of a directive that has no closing mark."""
         if word == ".target":
             self._tokens.next()
             while self._tokens.accept(","):
@@ -106,7 +103,6 @@ class _ModuleReader:
             self._tokens.next()
 
     def _section(self) -> None:
-        """Skip a debug section."""
         self._tokens.next()
         self._tokens.next()
         self._tokens.expect("{")
@@ -149,7 +145,6 @@ class _FunctionReader:
         self._line: int | None = None
 
     def function(self, *, entry: bool) -> Function:
-        """Parse a function, after the word that names its kind."""
         returns = self._parameters() if not entry and self._tokens.peek() == "(" else []
         name = self._tokens.next()
         parameters = self._parameters() if self._tokens.peek() == "(" else []

@@ -23,7 +23,7 @@ def function_addresses(module: Module) -> dict[str, int]:
         variables += function.variables
         for item in function.body:
             if isinstance(item, Instruction) and not item.opcode.startswith("call"):
-                named.update(each.name for each in item.operands if isinstance(each, Symbol))
+                named.update(operand.name for operand in item.operands if isinstance(operand, Symbol))
     named.update(symbol for variable in variables for _, symbol in variable.pointers)
     used = [each.name for each in module.functions.values() if each.defined and each.name in named and not each.entry]
     return {name: FUNCTION_BASE + _APART * number for number, name in enumerate(used, 1)}

@@ -84,7 +84,6 @@ def is_scheduled(instruction: Instruction) -> bool:
 
 
 def results(instruction: Instruction) -> tuple[str, ...]:
-    """Return the names of the registers that an instruction writes."""
     if not instruction.operands or _NO_RESULT.match(instruction.opcode):
         return ()
     first = instruction.operands[0]

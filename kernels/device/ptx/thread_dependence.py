@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kernels.device.ptx.module import Instruction, Symbol
+from kernels.device.ptx.module import Symbol
 from kernels.device.ptx.program import Program, reads, results
 
 _VOLATILE = re.compile(r"ld\.volatile\b")
@@ -15,15 +15,11 @@ def polling_loads(program: Program) -> frozenset[int]:
     """Return the volatile loads that alone decide whether a loop continues, if the loop changes nothing itself."""
     found: set[int] = set()
     for pc, item in enumerate(program.instructions):
-        target = _target(program, item)
+        label = item.operands[0] if item.opcode.startswith("bra") and item.operands else None
+        target = program.targets.get(label.name) if isinstance(label, Symbol) else None
         if item.guard is not None and target is not None and target <= pc:
             found |= _deciding(program, range(target, pc + 1))
     return frozenset(found)
-
-
-def _target(program: Program, item: Instruction) -> int | None:
-    label = item.operands[0] if item.opcode.startswith("bra") and item.operands else None
-    return program.targets.get(label.name) if isinstance(label, Symbol) else None
 
 
 def _deciding(program: Program, loop: range) -> set[int]:

@@ -1,5 +1,3 @@
-"""Cut the text of a PTX module into tokens."""
-
 from __future__ import annotations
 
 import re
@@ -69,7 +67,6 @@ class Tokens:
         return False
 
     def integer(self) -> int:
-        """Take an integer with its sign."""
         negative = self.accept("-")
         text = self.next().rstrip("U")
         try:

@@ -1,5 +1,3 @@
-"""Parse the declarations of variables and their initialisers."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

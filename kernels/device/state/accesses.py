@@ -17,8 +17,6 @@ Numbers = NDArray[np.int64]
 
 
 class Kind(Enum):
-    """The kinds of access."""
-
     READ = "reads"
     WRITE = "writes"
     UPDATE = "atomically updates"

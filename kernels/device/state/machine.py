@@ -206,10 +206,7 @@ class TrapError(Exception):
 def stop(
     machine: Machine, line: int | None, lane: int, count: int, why: str, mistake: Mistake = Mistake.OTHER
 ) -> NoReturn:
-    """End the whole kernel with a runtime error.
-
-    why: the reason as a clause: "it calls through a null pointer"
-    """
+    """End the whole kernel with a runtime error. why: the reason as a clause: "it calls through a null pointer"."""
 
     def describe() -> Described:
         block, thread = machine.geometry.who(lane)

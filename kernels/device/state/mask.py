@@ -1,5 +1,3 @@
-"""Masks: which threads of a chunk take part in an instruction."""
-
 from __future__ import annotations
 
 import numpy as np

@@ -77,7 +77,6 @@ class Operands:
         raise Malformed("an operand of unexpected form")
 
     def _address(self, symbol: Symbol) -> int:
-        """Return the number for the address of a variable."""
         if symbol.name in self.program.functions:
             return self.source(Immediate(self.program.functions[symbol.name] + symbol.offset), 64)
         if symbol.name not in self.program.variables:
@@ -125,5 +124,4 @@ class Operands:
 
 
 def special_bits(name: str) -> int:
-    """Return the width of a special register."""
     return 64 if name in {"%gridid", "%clock64", "%globaltimer"} else 32

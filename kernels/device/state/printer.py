@@ -7,8 +7,6 @@ _MAX_CALLS = 8 * 1024
 
 
 class Printer:
-    """Collects the output of all threads, up to a limit."""
-
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._left = MAX_PRINTED

@@ -178,8 +178,6 @@ class Allocation:
 
 
 class Memory:
-    """All windows of one launch, by space and address."""
-
     def __init__(self) -> None:
         self._windows: dict[tuple[str, int], Allocation] = {}
         self.by_name: dict[str, Allocation] = {}
@@ -210,7 +208,6 @@ class Memory:
         return allocation
 
     def share(self, other: Memory) -> None:
-        """Share the global windows of another memory."""
         for (kind, number), allocation in other._windows.items():
             self._windows[kind, number] = allocation
         self.by_name.update(other.by_name)
@@ -236,5 +233,4 @@ def window_of(space: str, addresses: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def window_at(space: str, address: int) -> int:
-    """Return the window number of one address."""
     return address >> _SHIFTS[space]

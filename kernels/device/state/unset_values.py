@@ -121,7 +121,7 @@ class UnsetObserver:
     ) -> None:
         """Mark the result of `and` or `or`. It is set where the value of a set source decides alone."""
         nothing = np.zeros((1, 1), np.int32)
-        origins = [self.origins.get(each, nothing) for each in sources]
+        origins = [self.origins.get(source, nothing) for source in sources]
         known = [(each == 0) & alone for each, alone in zip(origins, decides, strict=True)]
         unset = np.where(known[0] | known[1], nothing, np.maximum(*origins))
         self._set(result, unset.astype(np.int32), mask)
@@ -150,7 +150,6 @@ class UnsetObserver:
         return self._geometry.shape.threads, self._geometry.shape.blocks
 
     def use(self, register: int, pc: int, mask: Mask | None, harm: str) -> None:
-        """Report an unset register whose value does harm."""
         bad = self.harmful(register, mask)
         if bad is None:
             return

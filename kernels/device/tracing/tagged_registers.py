@@ -15,8 +15,6 @@ from kernels.device.tracing.provenance import Tag
 
 
 class TaggedRegisters:
-    """Tags of registers, by number and thread."""
-
     def __init__(self, program: Program) -> None:
         self._program = program
         self._tags: dict[int, dict[int, Tag]] = {}

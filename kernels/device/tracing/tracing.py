@@ -101,7 +101,6 @@ class _Tracer:
         return Trace(launch, tuple(memory.fetches), tuple(self._sums.accumulators()), memory.arrays, note)
 
     def wrap(self, step: LoweredStep) -> LoweredStep:
-        """Return the step with a look at its tags before it."""
         item = self._program.instructions[step.pc]
         action = self._action(item, step.pc)
 
@@ -196,7 +195,7 @@ class _Tracer:
     def _computation(
         self, item: Instruction, targets: tuple[int, ...], combine: Callable[[list[Tag | None]], Tag | None]
     ) -> Action:
-        sources = tuple(number for each in item.operands[1:] for number in self._tags.numbers(each))
+        sources = tuple(number for operand in item.operands[1:] for number in self._tags.numbers(operand))
         unpacks = isinstance(item.operands[0], Vector)
         places = self._tags.numbers(item.operands[0])
         chooses = item.opcode.startswith("selp.")

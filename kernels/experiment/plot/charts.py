@@ -72,13 +72,12 @@ def by_panel(results: Results, axis: str) -> list[tuple[str, list[PointResult]]]
     if len(values) > MOST_PANELS:
         raise NoPlot(f"`{axis}` has {len(values)} values, which are too many panels. Choose another axis.")
     groups: dict[int | str, list[PointResult]] = {value: [] for value in values}
-    for each in results:
-        groups[axis_value(each, axis)].append(each)
-    return [(point_name(found[0], [axis]), found) for found in groups.values()]
+    for result in results:
+        groups[axis_value(result, axis)].append(result)
+    return [(point_name(group[0], [axis]), group) for group in groups.values()]
 
 
 def line_chart(results: Results, request: Request) -> Chart:
-    """A quantity over an axis, with a line for each series."""
     what = y_quantity(results, request.y)
     x = request.x or line_axes(results)[0]
     kind = Kind.MULTIPLES if request.panels else Kind.LINE
@@ -88,7 +87,7 @@ def line_chart(results: Results, request: Request) -> Chart:
     scale, y = axis_scale(results, x), quantity_scale(results, what, used)
     panels, numbers = [], dict[str, int]()
     for name, points in by_panel(results, request.panels):
-        if not any(what.of(each) is not None for each in points):
+        if not any(what.of(point) is not None for point in points):
             continue
         found = lines(points, x, what, by)
         if len(found) > MOST_SERIES:
@@ -97,7 +96,7 @@ def line_chart(results: Results, request: Request) -> Chart:
             Series(
                 numbers.setdefault(line.name, len(numbers)),
                 line.name,
-                tuple(_over_axis(each, scale, what) for each in line.points),
+                tuple(_over_axis(point, scale, what) for point in line.points),
             )
             for line in found
         )
@@ -108,7 +107,6 @@ def line_chart(results: Results, request: Request) -> Chart:
 
 
 def multiples(results: Results, request: Request) -> Chart:
-    """A panel of lines for each value of an axis."""
     axes = [axis for axis in line_axes(results) if axis not in {request.x, request.by}]
     if not request.panels:
         x = request.x or axes.pop(0)
@@ -134,7 +132,7 @@ def bar_chart(results: Results, request: Request) -> Chart:
     if len(values) * len(found) > MOST_BARS or len(found) > MOST_SERIES:
         raise NoPlot(f"{len(values) * len(found)} bars are too many. Choose axes with fewer values.")
     series = tuple(
-        Series(number, line.name, tuple(_over_axis(each, scale, what, values) for each in line.points), Join.NONE)
+        Series(number, line.name, tuple(_over_axis(point, scale, what, values) for point in line.points), Join.NONE)
         for number, line in enumerate(found)
     )
     y = quantity_scale(results, what, [x, by])
@@ -146,7 +144,7 @@ def scatter_chart(results: Results, request: Request) -> Chart:
     x, y = quantity(request.x or "occupancy"), y_quantity(results, request.y)
     check_axes(results, request.by)
     check_values(results, x, y)
-    found = [each for each in results if x.of(each) is not None and y.of(each) is not None]
+    found = [result for result in results if x.of(result) is not None and y.of(result) is not None]
     by = request.by or next((axis for axis in by_effect(found, y) if _few(found, axis)), "")
     series, left_out = _by_series(found, by, x, y)
     scales = quantity_scale(results, x), quantity_scale(results, y)
@@ -163,15 +161,15 @@ def scatter_chart(results: Results, request: Request) -> Chart:
 def roofline_chart(results: Results, request: Request) -> Chart:
     """All points under the roofs of the device that the speed of light is modelled for."""
     speed = quantity("gflops")
-    default = "gflops" if any(speed.of(each) is not None for each in results) else "bound"
+    default = "gflops" if any(speed.of(result) is not None for result in results) else "bound"
     x, y = quantity("compute_to_memory"), quantity(request.y or default)
     if y.unit != "GFLOPS":
         raise NoPlot(f"A roofline shows GFLOPS, and `{y.name}` is in {y.unit or 'no unit'}.")
     check_axes(results, request.by)
     check_values(results, x, y)
-    found = [each for each in results if (x.of(each) or 0) > 0 and (y.of(each) or 0) > 0]
+    found = [result for result in results if (x.of(result) or 0) > 0 and (y.of(result) or 0) > 0]
     names = {each.modelled.device for each in found if each.modelled is not None}
-    device = next((each for each in devices().values() if each.title in names), None)
+    device = next((device for device in devices().values() if device.title in names), None)
     if device is None:
         raise NoPlot("A roofline needs the speed of light, and no point has it.")
     by = request.by or next((axis for axis in by_effect(found, y) if _few(found, axis)), "")
@@ -194,10 +192,10 @@ def roofs_of(device: Device) -> Roofs:
 def pareto_chart(results: Results, request: Request) -> Chart:
     """Two quantities, with the points that no other beats in both. By default, speed and energy or loads."""
     y = y_quantity(results, request.y)
-    energy = any(quantity("energy").of(each) is not None for each in results)
+    energy = any(quantity("energy").of(result) is not None for result in results)
     x = quantity(request.x or ("energy" if energy else "loads"))
     check_values(results, x, y)
-    found = [each for each in results if x.of(each) is not None and y.of(each) is not None]
+    found = [result for result in results if x.of(result) is not None and y.of(result) is not None]
     best = front(found, x, y)
     numbers = {each.number for each in best}
     rest, left_out = _thinned([each for each in found if each.number not in numbers], y)
@@ -231,7 +229,7 @@ def _few(results: Results, axis: str) -> bool:
 def _series_axis(results: Results, x: str, request: Request) -> str | None:
     """The axis of the series; None for a series for each combination of the other axes."""
     rest = [axis for axis in all_varied(results) if axis not in {x, request.panels}]
-    combinations = len({tuple(axis_value(each, axis) for axis in rest) for each in results})
+    combinations = len({tuple(axis_value(result, axis) for axis in rest) for result in results})
     if request.by or combinations <= MOST_SERIES or (request.x and not request.panels):
         return request.by or None
     return next((axis for axis in line_axes(results) if axis in rest and _few(results, axis)), "")
@@ -259,7 +257,7 @@ def _thinned(results: Results, what: Quantity) -> tuple[list[PointResult], int]:
     """At most so many points as a picture shows, evenly by their value with both ends."""
     if len(results) <= MOST_SPOTS:
         return list(results), 0
-    ordered = sorted(results, key=lambda each: what.of(each) or 0.0)
+    ordered = sorted(results, key=lambda result: what.of(result) or 0.0)
     kept = [ordered[round(n * (len(ordered) - 1) / (MOST_SPOTS - 1))] for n in range(MOST_SPOTS)]
     return kept, len(results) - MOST_SPOTS
 

@@ -66,11 +66,10 @@ def default_plots(results: Results, wanted: Request | None = None) -> Iterator[P
 
 
 def _accepted(results: Results) -> list[PointResult]:
-    return [each for each in results if each.verdict is Verdict.ACCEPTED]
+    return [result for result in results if result.verdict is Verdict.ACCEPTED]
 
 
 def _kind(results: Results, request: Request) -> Kind:
-    """A kind that suits what was chosen, and else the axes."""
     if request.x:
         try:
             check_axes(results, request.x)
@@ -126,9 +125,8 @@ def _requests(results: Results) -> Iterator[Request]:
 
 
 def _differs(results: Results, name: str) -> bool:
-    """Whether the points have different values of a quantity."""
     what = quantity(name)
-    return len({value for each in results if (value := what.of(each)) is not None}) > 1
+    return len({value for result in results if (value := what.of(result)) is not None}) > 1
 
 
 def _has(results: Results, name: str) -> bool:

@@ -1,5 +1,3 @@
-"""Heat maps from results: the best value at each pair of two axes' values."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -29,7 +27,7 @@ MOST_VALUES = 40
 def heat_map(results: Sequence[PointResult], request: Request) -> HeatMap:
     """A quantity over two axes, by default over those with the largest effect; raises NoPlot."""
     check_axes(results, request.x, request.by, request.panels)
-    accepted = [each for each in results if each.verdict is Verdict.ACCEPTED]
+    accepted = [result for result in results if result.verdict is Verdict.ACCEPTED]
     what = y_quantity(accepted, request.y)
     check_values(accepted, what)
     x, y = _two_axes(results, accepted, request, what)
@@ -67,12 +65,12 @@ def _scale(results: Sequence[PointResult], axis: str) -> Scale:
 
 
 def _cells(
-    found: Sequence[PointResult], results: Sequence[PointResult], x: str, y: str, what: Quantity
+    point_results: Sequence[PointResult], results: Sequence[PointResult], x: str, y: str, what: Quantity
 ) -> tuple[Cell, ...]:
     columns, rows = ({value: n for n, value in enumerate(axis_values(results, axis))} for axis in (x, y))
     tried: dict[tuple[int, int], PointResult] = {}
     best: dict[tuple[int, int], PointResult] = {}
-    for each in found:
+    for each in point_results:
         place = columns[axis_value(each, x)], rows[axis_value(each, y)]
         tried.setdefault(place, each)
         if each.verdict is Verdict.ACCEPTED and what.of(each) is not None:

@@ -21,8 +21,6 @@ class NoPlot(ValueError):
 
 
 class Kind(StrEnum):
-    """The kinds of plots."""
-
     LINE = "line"
     HEATMAP = "heatmap"
     SCATTER = "scatter"
@@ -57,8 +55,7 @@ class Request:
         return cls(Kind(table["kind"]) if "kind" in table else None, **names)
 
     def to_plain(self) -> dict[str, str]:
-        """The table of a file."""
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: str(value) for name, value in given.items() if value}
 
 
@@ -162,7 +159,7 @@ class Roofs:
 
     def lines(self, low: float, high: float) -> list[tuple[tuple[float, float], tuple[float, float]]]:
         """A line for each memory up to the peak, and the peak, between two ratios."""
-        slanted = [((low, each.slope * low), (self.peak / each.slope, self.peak)) for each in self.memories]
+        slanted = [((low, memory.slope * low), (self.peak / memory.slope, self.peak)) for memory in self.memories]
         return [*slanted, (slanted[-1][1], (high, self.peak))]
 
 
@@ -195,7 +192,6 @@ class Chart:
 
     @property
     def marked(self) -> list[Spot]:
-        """The spots with a mark."""
         return [spot for panel in self.panels for each in panel.series if each.marked for spot in each.spots]
 
 
@@ -251,7 +247,7 @@ def axis_value(result: PointResult, axis: str) -> int | str:
 
 def axis_values(results: Sequence[PointResult], axis: str) -> list[int | str]:
     """The values of an axis: numbers by size, names in the order of the points."""
-    found = dict.fromkeys(axis_value(each, axis) for each in results)
+    found = dict.fromkeys(axis_value(result, axis) for result in results)
     if all(isinstance(value, str) for value in found):
         return list(found)
     return sorted(found, key=lambda value: (isinstance(value, str), value if isinstance(value, int) else 0))

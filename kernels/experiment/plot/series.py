@@ -13,24 +13,20 @@ from kernels.experiment.result import PointResult
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Points with growing values of one axis.
-
-    name: what they have in common, "" for the only line
-    """
+    """Points with growing values of one axis. name: what they have in common, "" for the only line."""
 
     name: str
     points: tuple[PointResult, ...]
 
 
 def varied(results: Sequence[PointResult]) -> list[str]:
-    """The axes with more than one value."""
     names = list(results[0].params) if results else []
-    return [name for name in names if len({each.params[name] for each in results}) > 1]
+    return [name for name in names if len({result.params[name] for result in results}) > 1]
 
 
 def all_varied(results: Sequence[PointResult]) -> list[str]:
     """The axes with more than one value, after the kernels if there are several."""
-    several = len({each.kernel for each in results}) > 1
+    several = len({result.kernel for result in results}) > 1
     return [KERNEL] * several + varied(results)
 
 
@@ -44,7 +40,7 @@ def check_axes(results: Sequence[PointResult], *names: str) -> None:
 
 def check_values(results: Sequence[PointResult], *quantities: Quantity) -> None:
     """Raise NoPlot if no point has all of these."""
-    if not any(all(what.of(each) is not None for what in quantities) for each in results):
+    if not any(all(what.of(result) is not None for what in quantities) for result in results):
         names = " and ".join(f"{what.title.lower()}, {what.basis}" for what in quantities)
         raise NoPlot(f"No accepted point has this: {names}.")
 
@@ -60,11 +56,11 @@ def lines(results: Sequence[PointResult], across: str, what: Quantity, by: str |
     others = [name for name in all_varied(results) if name != across] if by is None else [by]
     places = {value: place for place, value in enumerate(axis_values(results, across))}
     found: dict[str, dict[int, PointResult]] = {}
-    for each in results:
-        if what.of(each) is not None:
-            line = found.setdefault(point_name(each, others), {})
-            place = places[axis_value(each, across)]
-            line[place] = better(line.get(place), each, what)
+    for result in results:
+        if what.of(result) is not None:
+            line = found.setdefault(point_name(result, others), {})
+            place = places[axis_value(result, across)]
+            line[place] = better(line.get(place), result, what)
     return [Line(name, tuple(spots[x] for x in sorted(spots))) for name, spots in found.items()]
 
 
@@ -92,7 +88,7 @@ def by_effect(results: Sequence[PointResult], what: Quantity) -> list[str]:
 
     The effect is the share of the variance between the axis's values. Positive values are compared by their logarithms.
     """
-    values = [(each, value) for each in results if (value := what.of(each)) is not None]
+    values = [(result, value) for result in results if (value := what.of(result)) is not None]
     if all(value > 0 for _, value in values):
         values = [(each, math.log(value)) for each, value in values]
     axes = all_varied(results)
@@ -125,8 +121,8 @@ def front(results: Sequence[PointResult], x: Quantity, y: Quantity) -> list[Poin
         return (what.of(each) or 0.0) * (-1 if what.better == "more" else 1)
 
     best, found = math.inf, []
-    for each in sorted(results, key=lambda each: (cost(x, each), cost(y, each))):
-        if cost(y, each) < best:
-            best = cost(y, each)
-            found.append(each)
+    for result in sorted(results, key=lambda result: (cost(x, result), cost(y, result))):
+        if cost(y, result) < best:
+            best = cost(y, result)
+            found.append(result)
     return sorted(found, key=lambda each: x.of(each) or 0.0)

@@ -30,7 +30,6 @@ class Template:
 
     @property
     def points(self) -> int:
-        """How many points it has."""
         return len(points(replace(self.experiment, kernels=self.kernels)))
 
 
@@ -42,5 +41,4 @@ def templates() -> tuple[Template, ...]:
 
 
 def template_files() -> dict[str, Path]:
-    """The file of each template by its name."""
     return {file.stem: file for file in sorted(FOLDER.glob("*.toml"), key=lambda file: file.stem)}

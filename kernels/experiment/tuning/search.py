@@ -35,10 +35,7 @@ _Model = Callable[[Sequence[int]], Sequence[PointResult]]
 
 
 class Source(Protocol):
-    """Where results come from.
-
-    models: whether points can be modelled before they are tried
-    """
+    """Where results come from. models: whether points can be modelled before they are tried."""
 
     models: bool
 
@@ -63,7 +60,7 @@ def next_points(points: Sequence[Point], design: Design, results: Sequence[Point
 
     The order of the results changes nothing. So a search goes on from its stored results alone.
     """
-    known = {each.number: each for each in results}
+    known = {result.number: result for result in results}
     state = _Search(points, design, model=None)
     state.learn(sorted(known), [known[number] for number in sorted(known)])
     return state.choose()
@@ -115,7 +112,6 @@ class _Search:
         self._tried |= dict(zip(numbers, results, strict=True))
 
     def tuning(self, stopped: Stop | None) -> Tuning:
-        """What was done so far."""
         scores = self._scores()
         return Tuning(
             goal=self._goal.name,
@@ -149,7 +145,6 @@ class _Search:
         return picked
 
     def _lengths(self) -> Lengths:
-        """The lengths that fit the points tried so far."""
         if self._fitted is None or self._fitted[0] != len(self._tried):
             scores = self._scores()
             found = fitted(self._coordinates[list(scores)], np.array(list(scores.values())))
@@ -164,7 +159,6 @@ class _Search:
         return scores | dict.fromkeys(failed, worst) | self._pruned()
 
     def _scores(self) -> dict[int, float]:
-        """The score of each tried point that has a value."""
         found = {number: self._score(self._goal.of(each)) for number, each in self._tried.items()}
         return {
             number: score

@@ -13,8 +13,6 @@ from kernels.verdict import Verdict
 
 
 class Stop(StrEnum):
-    """Why a search ended."""
-
     BUDGET = "budget"
     NONE_LEFT = "none_left"
     IN_VAIN = "in_vain"
@@ -64,14 +62,14 @@ def unmeasurable(experiment: Experiment, device_class: str) -> str:
 def tuning_of(design: Design, space: int, results: Sequence[PointResult]) -> Tuning:
     """A search without models, judging by the results of the points that it tried."""
     goal, budget = quantity(design.goal), min(design.points, space)
-    values = {each.number: goal.of(each) for each in results if each.verdict is Verdict.ACCEPTED}
+    values = {result.number: goal.of(result) for result in results if result.verdict is Verdict.ACCEPTED}
     known = {number: value for number, value in values.items() if value is not None}
     best = max if goal.better == "more" else min
     return Tuning(
         goal=goal.name,
         space=space,
         budget=budget,
-        tried=tuple(each.number for each in results),
+        tried=tuple(result.number for result in results),
         best=best(known, key=known.__getitem__, default=None),
         stopped=Stop.BUDGET if len(results) == budget else None,
     )

@@ -43,7 +43,6 @@ class Lengths:
         return covariance
 
     def factor(self, points: Floats) -> Floats:
-        """The Cholesky factor of the points' covariance."""
         covariance = self.alike(points, points)
         covariance[np.diag_indices(len(points))] += self.noise
         return np.asarray(np.linalg.cholesky(covariance), np.float64)

@@ -44,7 +44,6 @@ def equal(output: Output, candidate: Doubles, bound: Doubles | None = None) -> b
 
 
 def never_written(output: Output, wrong: Mask) -> Diagnosis | None:
-    """Elements that the kernel didn't write."""
     poison = is_poison(output.actual)
     if not np.array_equal(poison, wrong):
         return None
@@ -80,7 +79,6 @@ def whole_numbers(output: Output, wrong: Mask) -> Diagnosis | None:
 
 
 def scaled(output: Output, wrong: Mask) -> Diagnosis | None:
-    """A multiple of the expected values."""
     for factor, text in ((2, "twice the expected value"), (-1, "the negative of the expected value")):
         if equal(output, output.expected.values * factor):
             return Diagnosis(f"scaled_{factor}", f"Every element is {text}.")

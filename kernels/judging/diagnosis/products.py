@@ -1,5 +1,3 @@
-"""Mistakes that explain an incorrect product."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -149,7 +147,6 @@ def _one_tile(product: Product, length: int, tile: int) -> Diagnosis | None:
 
 
 def _shifted(product: Product, wrong: Mask) -> Diagnosis | None:
-    """Written rows or columns that are off by one."""
     right, name = product.expected.values, product.names[2]
     for key, actual, shifted, text in (
         ("row_down", product.actual[1:], right[:-1], f"{name}[i][j] has the value of {name}[i-1][j]"),

@@ -1,5 +1,3 @@
-"""Mistakes that explain incorrect sums of sections."""
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -50,7 +48,6 @@ def _other(sums: Sums, wrong: Mask) -> Diagnosis | None:
 
 
 def _added(sums: Sums, values: Doubles) -> Doubles:
-    """The sum of each section of these values."""
     added: Doubles = np.add.reduceat(values, np.arange(0, values.size, sums.section))
     return added
 

@@ -1,5 +1,3 @@
-"""Mistakes that explain an incorrect transpose."""
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -42,10 +42,7 @@ class RooflineView:
 
 @dataclass(frozen=True, slots=True)
 class OccupancyView:
-    """Occupancy on one compute capability.
-
-    suggested: the block size with the most threads at once, 0 for none
-    """
+    """Occupancy on one compute capability. suggested: the block size with the most threads at once, 0 for none."""
 
     held: Occupancy
     drawing: Markup | None = None

@@ -19,10 +19,7 @@ from kernels.rendering.page.summary import facts, figures, ran_text
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One number.
-
-    ptx: the PTX's count; "" if it is equal or missing
-    """
+    """One number. ptx: the PTX's count; "" if it is equal or missing."""
 
     title: str
     value: str
@@ -52,15 +49,15 @@ def groups(totals: Totals) -> tuple[Group, ...]:
 
 def _rows(section: str, totals: Totals) -> tuple[Row, ...]:
     """The rows of a section. Unused kinds of memory access are left out; instructions come first."""
-    entries = [each for each in COUNTERS.values() if each.section == section and each.title]
-    leads = [each for each in entries if each.column == 0]
-    unused = {each.row for each in leads if not each.of(totals) and not by_ptx(each, totals)}
+    entries = [counter for counter in COUNTERS.values() if counter.section == section and counter.title]
+    leads = [entry for entry in entries if entry.column == 0]
+    unused = {lead.row for lead in leads if not lead.of(totals) and not by_ptx(lead, totals)}
     if section == WORK:
         entries.sort(key=lambda each: each.row != "instructions")
         unused = set()
     if len(unused) == len(leads):
         return ()
-    return tuple(_row(each, totals) for each in entries if each.row not in unused)
+    return tuple(_row(entry, totals) for entry in entries if entry.row not in unused)
 
 
 _TEXT: Mapping[Kind, Callable[[float], str]] = {
@@ -84,10 +81,7 @@ def _row(counter: Counter, totals: Totals) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One of the margin's views.
-
-    columns: the headings of its numbers, three at most
-    """
+    """One of the margin's views. columns: the headings of its numbers, three at most."""
 
     key: str
     title: str
@@ -140,10 +134,7 @@ BASES = {
 
 
 def context(analysis: Analysis, source: str) -> Mapping[str, Any]:
-    """The values of all sections.
-
-    last: the number of lines of the source
-    """
+    """The values of all sections. last: the number of lines of the source."""
     evidence = analysis.evidence
     lines = listing(source, evidence.lines, marks(analysis.findings))
     return {
@@ -168,5 +159,4 @@ def context(analysis: Analysis, source: str) -> Mapping[str, Any]:
 
 
 def line_count(source: str) -> int:
-    """The number of lines in the listing."""
     return source.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n").count("\n") + 1

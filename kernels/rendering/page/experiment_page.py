@@ -44,11 +44,7 @@ def render_experiment(
     facts: Mapping[str, str],
     plots: Sequence[Plot] | None = None,
 ) -> str:
-    """The page.
-
-    facts: of the run, by title
-    plots: by default, the file's own and others for the axes
-    """
+    """The page. facts: of the run, by title. plots: by default, the file's own and others for the axes."""
     wanted = Request.from_plain(definition.get("plot"))
     return whole_page(
         "experiment.html",
@@ -58,7 +54,7 @@ def render_experiment(
             "expect": definition["experiment"].get("expect", ""),
             "facts": {title: value for title, value in facts.items() if value},
             "verdicts": verdicts_text(results) if results else "",
-            "measured": any(each.basis == "measured" for each in columns(results)),
+            "measured": any(column.basis == "measured" for column in columns(results)),
             "nothing_measured": nothing_measured(results),
             "plots": plot_views(default_plots(results, wanted) if plots is None else plots),
             "table": point_table(results, MOST_ROWS),

@@ -17,7 +17,6 @@ _MINUS = re.compile(r" - ")
 
 
 def typeset(formula: str) -> Markup:
-    """The formula with superscripts and mathematical signs."""
     text = str(escape(safe(formula)))
     text = _PRODUCT.sub(" × ", text)
     text = _MINUS.sub(" − ", text)  # noqa: RUF001 - a minus sign is meant

@@ -72,18 +72,18 @@ class MeasuredView:
 
 def measured_figures(report: Report) -> tuple[Figure, ...]:
     """The figures in large type: speed, time, share of cuBLAS, and the driver's occupancy."""
-    found = report.measurement
+    measurement = report.measurement
     figures = []
-    if found is not None:
-        value, unit = ranked_value(found)
-        note = f"at {sizes_text(found.sizes)}"
+    if measurement is not None:
+        value, unit = ranked_value(measurement)
+        note = f"at {sizes_text(measurement.sizes)}"
         figures.append(Figure(_TITLES[unit], f"{value_text(value, unit)}{numbers.SPACE}{unit}", note, "measured"))
         if unit != MS:
-            least, most = (f"{ms_text(end)}" for end in found.ci)
+            least, most = (f"{ms_text(end)}" for end in measurement.ci)
             note = f"median, {least} to {most} ms"
-            figures.append(Figure("Time", f"{ms_text(found.ms_median)}{numbers.SPACE}ms", note, "measured"))
-        if found.cublas_share is not None:
-            share = share_text(found.cublas_share).replace(" ", numbers.SPACE)
+            figures.append(Figure("Time", f"{ms_text(measurement.ms_median)}{numbers.SPACE}ms", note, "measured"))
+        if measurement.cublas_share is not None:
+            share = share_text(measurement.cublas_share).replace(" ", numbers.SPACE)
             figures.append(Figure("Of cuBLAS", share, "at the same size, in the same run", "measured"))
     held = report.measured_occupancy
     if held is not None and held.max_warps:
@@ -94,29 +94,29 @@ def measured_figures(report: Report) -> tuple[Figure, ...]:
 
 def measured_view(report: Report, ladder: Ladder | None = None) -> MeasuredView | None:
     """The measurement with its context; None without a measurement."""
-    found = report.measurement
-    if found is None:
+    measurement = report.measurement
+    if measurement is None:
         return None
-    unit = ranked_value(found)[1]
-    speeds = found.curve or (found,)
+    unit = ranked_value(measurement)[1]
+    speeds = measurement.curve or (measurement,)
     return MeasuredView(
-        found=found,
-        sentences=tuple(filter(None, (repeats_text(found), held_down_text(found.clocks)))),
-        remarks=found.remarks[:_MOST_REMARKS],
-        standing=standing(ladder, found),
+        found=measurement,
+        sentences=tuple(filter(None, (repeats_text(measurement), held_down_text(measurement.clocks)))),
+        remarks=measurement.remarks[:_MOST_REMARKS],
+        standing=standing(ladder, measurement),
         unit=unit,
-        rows=tuple(_row(speed, found, unit) for speed in speeds),
-        chart=_chart(found, ladder),
-        facts={"Device": found.environment.device, **conditions(found)},
+        rows=tuple(_row(speed, measurement, unit) for speed in speeds),
+        chart=_chart(measurement, ladder),
+        facts={"Device": measurement.environment.device, **conditions(measurement)},
     )
 
 
 _TITLES = {"GFLOPS": "Speed", "GB/s": "Bandwidth", "M elements/s": "Speed", MS: "Time"}
 
 
-def _row(speed: Speed, found: Measurement, unit: str) -> Row:
-    value = speed.ms_median if unit == MS else value_of(speed, found.metric)
-    ends = interval_of(speed, found.metric) if unit != MS else speed.ci
+def _row(speed: Speed, measurement: Measurement, unit: str) -> Row:
+    value = speed.ms_median if unit == MS else value_of(speed, measurement.metric)
+    ends = interval_of(speed, measurement.metric) if unit != MS else speed.ci
     return Row(
         size=sizes_text(speed.sizes),
         value="–" if value is None else value_text(value, unit),
@@ -124,22 +124,23 @@ def _row(speed: Speed, found: Measurement, unit: str) -> Row:
         share="–" if speed.cublas_share is None else share_text(speed.cublas_share),
         time=ms_text(speed.ms_median),
         repeats=f"{speed.repeats:,}",
-        ranking=dict(speed.sizes) == dict(found.sizes),
+        ranking=dict(speed.sizes) == dict(measurement.sizes),
     )
 
 
-def _chart(found: Measurement, ladder: Ladder | None) -> Markup | None:
+def _chart(measurement: Measurement, ladder: Ladder | None) -> Markup | None:
     """Speed over size, with cuBLAS and the reference kernels; None for one size or no speed."""
-    own = _own(found.curve)
+    sized = ((one_size(speed.sizes), speed.gflops) for speed in measurement.curve)
+    own = {size: gflops for size, gflops in sized if size and gflops is not None and gflops > 0}
     if len(own) < 2:
         return None
     cublas = {
         size: speed.gflops / speed.cublas_share
-        for speed in found.curve
+        for speed in measurement.curve
         if (size := one_size(speed.sizes)) and speed.gflops is not None and speed.cublas_share
     }
     curves = {"this kernel": own, **({"cuBLAS": cublas} if len(cublas) >= 2 else {})}
-    rungs = _rungs(ladder, found.environment.device_class, min(own), max(own))
+    rungs = _rungs(ladder, measurement.environment.device_class, min(own), max(own))
     series = []
     for number, (name, speeds) in enumerate({**curves, **rungs}.items()):
         spots = tuple(Spot(size, speed, name) for size, speed in sorted(speeds.items()))
@@ -147,11 +148,6 @@ def _chart(found: Measurement, ladder: Ladder | None) -> Markup | None:
     title = "Speed over the size of the matrices"
     x, y = Scale("size of the matrices"), Scale("Speed", quantity("gflops"))
     return plot_svg(Chart(Kind.LINE, title, x, y, (Panel("", tuple(series)),)), "curve-chart")
-
-
-def _own(speeds: tuple[Speed, ...]) -> dict[int, float]:
-    sized = ((one_size(speed.sizes), speed.gflops) for speed in speeds)
-    return {size: gflops for size, gflops in sized if size and gflops is not None and gflops > 0}
 
 
 def _rungs(ladder: Ladder | None, device_class: str, low: int, high: int) -> dict[str, dict[int, float]]:

@@ -30,10 +30,7 @@ _MOST_PHASES, _MOST_THREADS, _MOST_BLOCKS = 8, 32, 16
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One phase of one block, drawn.
-
-    wide: already too large to enlarge
-    """
+    """One phase of one block, drawn. wide: already too large to enlarge."""
 
     identity: str
     title: str
@@ -98,7 +95,7 @@ def phases_view(table: PhaseTable, prefix: str = "") -> PhasesView:
 
 def _pictures(table: PhaseTable, prefix: str) -> tuple[tuple[Picture, ...], int]:
     """Pictures by block and phase, and the number that would be possible."""
-    found: list[Picture] = []
+    pictures: list[Picture] = []
     wanted, room = 0, _MOST_DRAWN
     for place in block_places(table):
         for phase in table.phases:
@@ -115,8 +112,8 @@ def _pictures(table: PhaseTable, prefix: str) -> tuple[tuple[Picture, ...], int]
             title = f"Block {block}, phase {phase.number}"
             wide = max(map(int, _WIDTH.findall(drawing))) > _WIDE
             drawn = Markup(safe(drawing))  # noqa: S704 - made of escaped parts
-            found.append(Picture(identity, title, drawn, wide))
-    return tuple(found), wanted
+            pictures.append(Picture(identity, title, drawn, wide))
+    return tuple(pictures), wanted
 
 
 def _threads(table: PhaseTable, block: tuple[int, int, int]) -> ThreadTable:

@@ -27,11 +27,7 @@ class RaceStep:
 
 @dataclass(frozen=True, slots=True)
 class RaceView:
-    """The steps.
-
-    title: names the element
-    barriers: the kernel's barriers in one sentence, or why none helps
-    """
+    """The steps. title: names the element. barriers: the kernel's barriers in one sentence, or why none helps."""
 
     title: str
     barriers: str

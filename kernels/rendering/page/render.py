@@ -28,11 +28,7 @@ _NUMBERS = (
 
 
 def render_page(analysis: Analysis, source: str, file: str = "") -> str:
-    """The page.
-
-    source: the analysed text
-    file: its author's name for it
-    """
+    """The page. source: the analysed text. file: its author's name for it."""
     return whole_page("page.html", dict(context(analysis, source)), file)
 
 
@@ -43,15 +39,16 @@ def render_handout_phases(table: PhaseTable, prefix: str) -> Markup:
 
 
 def whole_page(template: str, given: dict[str, object], file: str) -> str:
-    """A complete page from a template and its values."""
     style, script = stylesheet(), script_text()
+    # A policy that forbids everything except this page's style and script, by their digests
     return (
         environment()
         .get_template(template)
         .render(
             **given,
             file=Path(file).name if file not in {"", "-"} else "kernel.cu",
-            policy=_policy(style, script),
+            policy=f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+            "base-uri 'none'; form-action 'none'",
             style=Markup(style),  # noqa: S704 - our own file
             script=Markup(script),  # noqa: S704 - our own file
         )
@@ -79,14 +76,6 @@ def environment() -> Environment:
 def _shown(value: object) -> object:
     """Escape control and bidi characters in every text except Markup."""
     return safe(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _policy(style: str, script: str) -> str:
-    """A policy that forbids everything except this page's style and script, by their digests."""
-    return (
-        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 def _digest(text: str) -> str:

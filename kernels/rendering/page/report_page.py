@@ -29,7 +29,7 @@ from kernels.rendering.page.verdict_card import NEXT_STEP, ExcerptLine, VerdictC
 from kernels.rendering.text_safety import safe_lines
 from kernels.report import Report, launch_sentence
 from kernels.report.model import first_error
-from kernels.verdict import Severity, Verdict
+from kernels.verdict import Verdict, errors_of
 
 _PRINTED_LINES = 400
 _KEY = (
@@ -65,7 +65,6 @@ class ReportContext:
 
 
 def render_report(report: Report, source: str, around: ReportContext) -> str:
-    """The report as a complete page."""
     return whole_page("report.html", {**_given(report, source, around), "extra": around.facts}, around.file)
 
 
@@ -117,7 +116,7 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
         "actions": around.actions(card.line),
         "launch": launch_sentence(report),
         "gpu_only": GPU_ONLY,
-        "wrong": any(finding.severity is Severity.ERROR for finding in report.findings),
+        "wrong": bool(errors_of(report.findings)),
         "cases": cases_view(report, around.file),
         "measured": measured,
         "ptx": ptx_view(report, source),
@@ -158,7 +157,6 @@ def _text(pieces: Sequence[Piece]) -> str:
 
 
 def _without_start(pieces: Sequence[Piece], count: int) -> Sequence[Piece]:
-    """The pieces of a line without its first characters."""
     kept = []
     for piece in pieces:
         kept.append(replace(piece, text=piece.text[count:]))

@@ -16,10 +16,7 @@ from kernels.wording import plural, sizes_text
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number in large type.
-
-    state: "good", "fair" or "poor"; "" without a scale
-    """
+    """A number in large type. state: "good", "fair" or "poor"; "" without a scale."""
 
     title: str
     value: str
@@ -29,12 +26,10 @@ class Figure:
 
     @property
     def number(self) -> str:
-        """The value without its unit."""
         return self.value.partition(numbers.SPACE)[0]
 
     @property
     def unit(self) -> str:
-        """The unit of the value, or ""."""
         return self.value.partition(numbers.SPACE)[2]
 
 

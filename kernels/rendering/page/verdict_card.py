@@ -57,11 +57,7 @@ class VerdictCard:
 
 
 def verdict_card(report: Report, last: int, idea: str = "") -> VerdictCard:
-    """Make the card.
-
-    last: the last line of the graded source
-    idea: what would make a measured kernel faster
-    """
+    """Make the card. last: the last line of the graded source. idea: what would make a measured kernel faster."""
     leading = first_error(report.findings, report.verdict)
     accepted = report.verdict is Verdict.ACCEPTED
     source = Explanation() if accepted else explanation_of(report)

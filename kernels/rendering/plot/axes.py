@@ -61,7 +61,6 @@ def axes_of(chart: Chart) -> tuple[Axis, Axis]:
 
 
 def colours_of(plot: HeatMap) -> Axis:
-    """The axis of a heat map's colours."""
     return Axis(plot.low, plot.high, logarithmic=is_wide((plot.low, plot.high)))
 
 
@@ -111,5 +110,4 @@ def round_step(least: float) -> float:
 
 
 def is_wide(values: Sequence[float]) -> bool:
-    """Whether the values need a logarithmic axis."""
     return min(values) > 0 and max(values) / min(values) >= WIDE

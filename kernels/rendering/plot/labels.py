@@ -25,7 +25,7 @@ def title_of(scale: Scale) -> str:
 def bases_of(plot: Plot) -> list[Basis]:
     """What the plot's numbers are, each once."""
     scales = (plot.value,) if isinstance(plot, HeatMap) else (plot.y, plot.x)
-    return list(dict.fromkeys(each.quantity.basis for each in scales if each.quantity is not None))
+    return list(dict.fromkeys(scale.quantity.basis for scale in scales if scale.quantity is not None))
 
 
 def value_of(scale: Scale, value: float) -> str:
@@ -36,19 +36,16 @@ def value_of(scale: Scale, value: float) -> str:
 
 
 def number_of(scale: Scale, value: float) -> str:
-    """A value without its unit, for a cell or a bar."""
     return value_text(scale.quantity, value) if scale.quantity is not None else value_of(scale, value)
 
 
 def interval_of(scale: Scale, ends: Interval | None) -> str:
-    """An interval: `8,150 to 8,160`; "" for none."""
     if ends is None or scale.quantity is None:
         return ""
     return " to ".join(value_text(scale.quantity, end) for end in ends)
 
 
 def tick(scale: Scale, value: float) -> str:
-    """A number at a line of the grid."""
     if scale.quantity is None:
         return value_of(scale, value)
     if scale.quantity.unit.startswith("share"):
@@ -107,12 +104,10 @@ def peak_text(roofs: Roofs) -> str:
 
 
 def limits_text(roofs: Roofs) -> str:
-    """All roofs with their figures."""
     return ", ".join([*map(roof_text, roofs.memories), peak_text(roofs)])
 
 
 def roofs_text(roofs: Roofs) -> str:
-    """The sources of the roofs' figures."""
     first, *others = roofs.memories
     said = [f"{first.name} and cores from {first.source}", *(f"{each.name} from {each.source}" for each in others)]
     return f"Roofs: {', '.join(said)}."

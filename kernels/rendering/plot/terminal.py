@@ -1,5 +1,3 @@
-"""A plot of an experiment as text for a terminal."""
-
 from __future__ import annotations
 
 import itertools
@@ -58,7 +56,6 @@ class Canvas:
             self._dot(code, first[0] + share * (second[0] - first[0]), first[1] + share * (second[1] - first[1]))
 
     def rows(self) -> list[str]:
-        """The rows from the top."""
         return [self._row(row) for row in reversed(range(self._height))]
 
     def _dot(self, code: str, x: float, y: float) -> None:
@@ -96,7 +93,6 @@ _BLACK, _WHITE, _LIGHT_UNTIL = 16, 231, 3
 
 
 def plot_text(plot: Plot, style: Style) -> str:
-    """The plot in the width of the terminal."""
     heading = style.paint(cut(safe(plot.title), style.width), BOLD)
     if isinstance(plot, HeatMap):
         lines = _heat_map(plot, style)
@@ -160,7 +156,6 @@ def _framed(
     wide: int,
     style: Style,
 ) -> list[str]:
-    """The field with the numbers of both axes."""
     upright, tee, corner, flat = ("│", "┤", "└", "─") if style.unicode else ("|", "+", "+", "-")
     at = {round((1 - share) * (len(rows) - 1)): label for share, label in labels}
     lines = []
@@ -262,14 +257,12 @@ def _cell(plot: HeatMap, cell: Cell | None, wide: int, style: Style) -> str:
 
 
 def _key(series: Series, style: Style) -> tuple[str, str]:
-    """The mark and name of a series, painted and plain."""
     marks = MARKS if style.unicode else PLAIN_MARKS
     mark, name = marks[series.number % len(marks)], safe(series.name)
     return f"{style.paint(mark, COLOURS[series.number % len(COLOURS)])} {name}", f"{mark} {name}"
 
 
 def _wrapped(keys: Sequence[tuple[str, str]], style: Style) -> list[str]:
-    """The names in lines, as many as fit."""
     lines, used = [""], 0
     for painted, plain in keys:
         if used and used + width(plain) + 3 > style.width:

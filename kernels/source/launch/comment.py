@@ -97,7 +97,6 @@ def check_names(launch: LaunchOverride, exercise: Exercise, names: Names) -> Fin
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:
-    """The closest known name."""
     folded = {each.casefold(): each for each in sorted(known)}
     near = get_close_matches(name.casefold(), folded, 1, 0.75)
     return folded[near[0]] if near else None

@@ -52,7 +52,6 @@ def shared_extents(tokens: Sequence[Token]) -> list[list[str]]:
 
 
 def block_steps(names: Names) -> Iterator[BlockStep]:
-    """The products with block indices, as in `blockIdx.x * 32`."""
     for axis, near, direction in _beside_indices(names):
         if step := _product(names.tokens, near, direction, axis):
             yield step
@@ -114,7 +113,7 @@ def _product(tokens: Sequence[Token], near: int, direction: int, axis: str) -> B
             break
         factors.append(token)
         near = far + direction
-        if [each.text for each in tokens[far + 1 : far + 3]] == ["(", ")"]:
+        if [token.text for token in tokens[far + 1 : far + 3]] == ["(", ")"]:
             call = True
             near = far + 3 if direction > 0 else near
     return BlockStep(axis, tuple(factors), call) if factors else None
@@ -165,6 +164,6 @@ def _function(part: list[Token]) -> str:
 def uses(tokens: Sequence[Token], *texts: str) -> bool:
     """Whether the code has these tokens in a row."""
     return any(
-        token.text == texts[0] and tuple(each.text for each in tokens[index : index + len(texts)]) == texts
+        token.text == texts[0] and tuple(token.text for token in tokens[index : index + len(texts)]) == texts
         for index, token in enumerate(tokens)
     )

@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from kernels.source.conditions import visible_items
+from kernels.source.conditions import visible_tokens
 from kernels.source.constants import declares
 from kernels.source.statements import statements
-from kernels.source.text import Token, scan, spliced
+from kernels.source.text import Token, spliced
 
 _TYPE = "__tilelab_value"
 # By precedence: in a body that mentions the name, at the file's end, a variable's initial value.
@@ -30,7 +30,7 @@ _CHANGES = {"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "++", "--"}
 def probe_text(text: str, names: Sequence[str]) -> str:
     """The file with lines that make the compiler print the values of these names."""
     whole = spliced(text)
-    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
+    tokens = visible_tokens(text)
     starts = {name: _start(tokens, name, whole) for name in names}
     inserted: dict[int, str] = {}
     for part in statements(tokens):
@@ -82,13 +82,13 @@ def _start(tokens: Sequence[Token], name: str, text: str) -> str:
     for index, token in enumerate(tokens):
         if token.text != name:
             continue
-        before = "".join(each.text for each in tokens[max(0, index - 2) : index])
-        after = "".join(each.text for each in tokens[index + 1 : index + 3])
+        before = "".join(token.text for token in tokens[max(0, index - 2) : index])
+        after = "".join(token.text for token in tokens[index + 1 : index + 3])
         if before[-2:] in _CHANGES or before[-1:] == "&" or after[:2] in _CHANGES:
             return ""
         if tokens[index + 1 : index + 2] and tokens[index + 1].text == "=":
             if first or not declares(tokens, index):
                 return ""
-            ends = (each.start for each in tokens[index + 2 :] if each.text in {";", ",", "{", "}"})
+            ends = (token.start for token in tokens[index + 2 :] if token.text in {";", ",", "{", "}"})
             first = text[tokens[index + 1].start + 1 : next(ends, 0)].strip()
     return first

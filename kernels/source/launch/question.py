@@ -104,12 +104,10 @@ def block_threads(exercise: Exercise, tile: int) -> int:
 
 
 def largest_fitting(exercise: Exercise) -> int:
-    """The largest tile whose blocks can be launched."""
     return next((tile for tile in range(exercise.largest_tile, 1, -1) if fits(exercise, tile)), 1)
 
 
 def _block(exercise: Exercise, tile: int) -> list[int]:
-    """The extents of the exercise's block, as far as the tile determines them."""
     extents = []
     names: Mapping[str, int] = {**exercise.macros, exercise.tile_name: tile}
     for text in exercise.launch.block:

@@ -110,14 +110,12 @@ def checked(exercise: Exercise, tile: Tile) -> Tile | Finding:
 
 
 def _launched_by_tile(exercise: Exercise, names: Names, launch: LaunchOverride | None) -> bool:
-    """Whether the launch depends on the tile."""
     rule = exercise.launch.override(launch)
     used = {name for text in (*rule.grid, *rule.block, rule.shared) for name in text.names}
     return bool(used & {exercise.tile_name, *names.constants.derived})
 
 
 def _matters(exercise: Exercise, names: Names, launch: LaunchOverride | None) -> bool:
-    """Whether the tile changes the launch, the operands or the sizes."""
     if _launched_by_tile(exercise, names, launch):
         return True
     texts: list[Expression] = [each for operand in exercise.operands for each in (operand.rows, operand.cols)]
@@ -154,7 +152,7 @@ def _under_another_name(exercise: Exercise, names: Names) -> Tile | Finding | No
     found = tile_names(exercise, names)
     if asked := tuple(name for name in found if names.values(name) is None):
         return Tile(asked=asked)
-    known = [each for each in candidates(exercise, names, found) if not _agrees(exercise, each)]
+    known = [candidate for candidate in candidates(exercise, names, found) if not _agrees(exercise, candidate)]
     if not known:
         return (None if found else _by_numbers(exercise, names)) or _unsupported(exercise, names)
     values = {value for candidate in known for value in candidate.values}
@@ -244,7 +242,6 @@ def _told_by_constant(exercise: Exercise, names: Names) -> bool:
 
 
 def _number(text: str) -> int | None:
-    """The value of a C++ integer literal."""
     try:
         return Expression.parse(text.replace("'", "")).evaluate({})
     except ExpressionError:

@@ -74,7 +74,6 @@ def tile_names(exercise: Exercise, names: Names) -> list[str]:
 
 
 def candidates(exercise: Exercise, names: Names, found: Sequence[str]) -> list[Candidate]:
-    """The constants among these names."""
     strong = _strong(exercise, names, found)
     return [
         Candidate(
@@ -136,12 +135,11 @@ def _constant_functions(tokens: Sequence[Token]) -> set[str]:
         for index, token in enumerate(tokens)
         if token.text == "constexpr"
         for place in range(index + 1, min(index + 6, len(tokens) - 3))
-        if [each.text for each in tokens[place + 1 : place + 4]] == ["(", ")", "{"]
+        if [token.text for token in tokens[place + 1 : place + 4]] == ["(", ")", "{"]
     }
 
 
 def _constants(names: Names) -> Iterator[str]:
-    """The names that have the form of constants."""
     yield from (macro.name for macro in names.macros if not macro.function_like)
     yield from (token.text for token, _ in declared_constants(names.tokens))
     yield from _braced(names.tokens)

@@ -1,5 +1,3 @@
-"""Decodes a submission's bytes."""
-
 from __future__ import annotations
 
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE

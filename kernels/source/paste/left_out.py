@@ -45,10 +45,7 @@ class Rest:
 
 
 def leave_out(text: str, size_macros: Collection[str]) -> Rest:
-    """Empty the lines of host code and of size macros.
-
-    size_macros: the names that Tilelab defines for each case
-    """
+    """Empty the lines of host code and of size macros. size_macros: the names that Tilelab defines for each case."""
     if not (_HOST_HINT.search(text) or any(name in text for name in size_macros)):
         return Rest(text)
     items = scan(text)

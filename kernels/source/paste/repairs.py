@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernels.source.characters import OddCharacter, replacement
-from kernels.source.conditions import visible_items
-from kernels.source.text import Token, other_characters, scan
+from kernels.source.conditions import visible_items, visible_tokens
+from kernels.source.text import other_characters, scan
 from kernels.wire import to_plain
 from kernels.wording import line_ranges, plural
 
@@ -68,7 +68,6 @@ def repair_of(text: str) -> Repair | None:
 
 
 def plain_repair(text: str) -> dict[str, Any] | None:
-    """The repair as plain values."""
     repair = repair_of(text)
     return None if repair is None else to_plain(repair)
 
@@ -79,7 +78,7 @@ _Change = tuple[int, int | None, str, str]
 
 def _without_fences(rows: list[str]) -> _Change | None:
     """Empty the fences, and the text around fenced code."""
-    code = {item.line for entry in visible_items(scan("\n".join(rows))) if isinstance(item := entry.item, Token)}
+    code = {token.line for token in visible_tokens("\n".join(rows))}
     fences = [n for n, row in enumerate(rows) if n + 1 in code and _FENCE.fullmatch(row)]
     if not fences:
         return None

@@ -27,10 +27,7 @@ _DOUBT = 6
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two students, by their places in the sequence.
-
-    share: the common part of the weight of both, 0 to 1
-    """
+    """Two students, by their places in the sequence. share: the common part of the weight of both, 0 to 1."""
 
     left: int
     right: int
@@ -60,7 +57,7 @@ class Comparison:
 def compare(students: Sequence[Features], given: Collection[str]) -> Comparison:
     """Compare all with all. given: features of the code that all students got."""
     known = frozenset(given)
-    sets = [each.all - known for each in students]
+    sets = [student.all - known for student in students]
     carriers = Counter(feature for each in sets for feature in each)
     count = len(sets)
     weights = {feature: float(np.log(count / having)) for feature, having in carriers.items()}

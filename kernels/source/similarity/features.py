@@ -27,7 +27,6 @@ class Features:
 
 
 def features_of(code: Code) -> Features:
-    """All features of a source."""
     lines: dict[str, list[Lines]] = defaultdict(list)
     uses: dict[str, list[str]] = defaultdict(list)
     for statement in code.statements:

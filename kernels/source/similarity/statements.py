@@ -51,7 +51,7 @@ class Code:
     @property
     def plain(self) -> str:
         """The code alone. Two files with the same code differ only in layout, comments and parentheses."""
-        return ";".join(" ".join(each.texts) for each in self.statements)
+        return ";".join(" ".join(statement.texts) for statement in self.statements)
 
 
 def read_code(source: str) -> Code:

@@ -23,7 +23,7 @@ from server.commands.acts import asked_for, carry_out, options, told, wrong_opti
 from server.commands.admin.requests.extensions import extension_requests
 from server.commands.database import database_in_use, in_session
 from server.commands.exercise_lookup import check_solution, exercise_in, exercise_named
-from server.commands.names import assignment_named, course_named, person_named
+from server.commands.names import assignment_named, course_named, on_assignment, on_course, person_named
 from server.commands.options import even_if_lower
 from server.commands.table_file import read_table
 from server.courses.deletion import delete_assignment, losses_of_assignment
@@ -118,12 +118,8 @@ def set_exercise(
 
 
 @assignment.command()
-@click.argument("name", metavar="COURSE/ASSIGNMENT")
-@options(SETTINGS.fields)
-@even_if_lower
-@answering()
-@in_session
-def change(session: Session, name: str, confirmed: str, **given: Any) -> Answer:
+@on_assignment(options(SETTINGS.fields), even_if_lower)
+def change(session: Session, found: Assignment, confirmed: str, **given: Any) -> Answer:
     """Change an assignment's settings. Other settings stay unchanged.
 
     If points fall, the command names the students and changes nothing, until you add --yes.
@@ -135,20 +131,18 @@ def change(session: Session, name: str, confirmed: str, **given: Any) -> Answer:
       tilelab admin assignment change cs483/tiled --due 2026-03-02T23:59
       tilelab admin assignment change cs483/tiled --freeze none --attempts any
     """  # noqa: D301 - click reads the escape
-    found = assignment_named(session, name)
     asked = _settings_asked_for(given, found.course)
     changed = carry_out(SETTINGS, session, assignment_target(found), asked, confirmed)
     shown, now = _shown(found), told(SETTINGS, asked, found.course)
-    return Answer(shown | {"changed": sorted(changed)}, f"{'Changed' if changed else 'Unchanged'} {name}: {now}.")
+    return Answer(shown | {"changed": sorted(changed)}, f"{'Changed' if changed else 'Unchanged'} {found.name}: {now}.")
 
 
 @assignment.command("order")
-@click.argument("course")
-@click.argument("names", metavar="[ASSIGNMENT]...", nargs=-1)
-@click.option("--by-deadline", is_flag=True, help="Sort by deadline again.")
-@answering()
-@in_session
-def order_assignments(session: Session, course: str, names: tuple[str, ...], by_deadline: bool) -> Answer:
+@on_course(
+    click.argument("names", metavar="[ASSIGNMENT]...", nargs=-1),
+    click.option("--by-deadline", is_flag=True, help="Sort by deadline again."),
+)
+def order_assignments(session: Session, course: Course, names: tuple[str, ...], by_deadline: bool) -> Answer:
     """Set or show the order of a course's assignments. The named ones come first.
 
     \b
@@ -157,13 +151,12 @@ def order_assignments(session: Session, course: str, names: tuple[str, ...], by_
     """  # noqa: D301 - click reads the escape
     if by_deadline and names:
         raise WrongUse("use either assignments or --by-deadline.")
-    found = course_named(session, course)
     if by_deadline:
-        listed = order.order_by_deadline(session, found, None)
+        listed = order.order_by_deadline(session, course, None)
     else:
-        listed = order.order(session, found, None, names) if names else list(assignments(session, found))
+        listed = order.order(session, course, None, names) if names else list(assignments(session, course))
     slugs = [one.slug for one in listed]
-    return Answer({"course": course, "assignments": slugs}, "\n".join(slugs))
+    return Answer({"course": course.slug, "assignments": slugs}, "\n".join(slugs))
 
 
 @assignment.command()
@@ -287,8 +280,8 @@ def update(name: str | None, everything: bool, folder: Path | None, unchecked: b
         if name is not None and folder is not None:
             content = _changed(sessions, name, folder, unchecked=unchecked)
         with sessions.begin() as session:
-            names = [_name(assignment_named(session, name))] if name is not None else [
-                _name(one) for course in courses(session) for one in assignments(session, course)
+            names = [assignment_named(session, name).name] if name is not None else [
+                one.name for course in courses(session) for one in assignments(session, course)
             ]  # fmt: skip
         done, refused = _updated(sessions, names, content)
     lines = [
@@ -344,10 +337,6 @@ def _update_line(name: str, update: Updated | None) -> str:
         return "updated its files for students. Judging is unchanged."
     more = f", also for {update.waiting:,} waiting submissions" if update.waiting else ""
     return f"updated{more}. Regrade the others with `tilelab admin regrade {name}`."
-
-
-def _name(assignment: Assignment) -> str:
-    return f"{assignment.course.slug}/{assignment.slug}"
 
 
 def _settings_asked_for(given: dict[str, Any], course: Course) -> dict[str, Any]:

@@ -10,15 +10,15 @@ from sqlalchemy.orm import Session
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import cut, safe, safe_lines
 from server.commands.course_times import clock_text, zone_of
-from server.commands.database import in_session
-from server.commands.names import course_named, submission_named
+from server.commands.names import on_course, on_submission
+from server.courses.models import Course
+from server.submissions.models import Submission
 from server.talk import comments as service
 from server.talk.comments import OpenQuestion, Thread, open_questions, threads_of
-from worker.commands.answer import Answer, answering
+from worker.commands.answer import Answer
 from worker.commands.root import WrongUse
 
 _COLUMNS = 60
-_submission = click.argument("submission")
 _number = click.argument("number", type=click.IntRange(1, 2**63 - 1))
 
 
@@ -35,56 +35,49 @@ def comments() -> None:
 
 
 @comments.command()
-@click.argument("course")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000))
-@answering()
-@in_session
-def questions(session: Session, course: str, limit: int) -> Answer:
+@on_course(click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000)))
+def questions(session: Session, course: Course, limit: int) -> Answer:
     """List the questions in COURSE that wait for an answer, the longest waiting first.
 
     \b
     Example:
       tilelab admin comments questions cs483
     """  # noqa: D301 - click reads the escape
-    of = course_named(session, course)
-    found, number = open_questions(session, of.id, limit)
+    found, number = open_questions(session, course.id, limit)
     head = ["number", "waits since", "submission", "student", "question"]
     rows = [
         [
-            str(one.first.id), clock_text(one.first.waits_since or one.first.created_at, zone_of(of)),
+            str(one.first.id), clock_text(one.first.waits_since or one.first.created_at, zone_of(course)),
             one.first.submission.public_id, safe(one.first.submission.person.email),
             cut(safe(one.last.text.replace("\n", " ")), _COLUMNS),
         ]
         for one in found
     ]  # fmt: skip
-    text = "\n".join(table([head, *rows], "><<<<")) if rows else f"No open questions in {course}."
+    text = "\n".join(table([head, *rows], "><<<<")) if rows else f"No open questions in {course.slug}."
     return Answer({"open": number, "questions": [_question(one) for one in found]}, text)
 
 
 @comments.command()
-@_submission
-@answering()
-@in_session
-def show(session: Session, submission: str) -> Answer:
+@on_submission()
+def show(session: Session, submission: Submission) -> Answer:
     """Show the comments on SUBMISSION, with the line of each.
 
     \b
     Example:
       tilelab admin comments show 6f1c2a9e
     """  # noqa: D301 - click reads the escape
-    found = threads_of(session, submission_named(session, submission).id)
+    found = threads_of(session, submission.id)
     text = "\n".join(line for thread in found for line in _lines(thread)) if found else "No comments yet."
     return Answer([_shown(thread) for thread in found], text)
 
 
 @comments.command()
-@_submission
-@click.argument("text")
-@click.option("--line", type=click.IntRange(1), help="Line of the source.  [default: the whole submission]")
-@click.option("--reply", type=click.IntRange(1, 2**63 - 1), help="Number of the comment to reply to.")
-@answering()
-@in_session
-def write(session: Session, submission: str, text: str, line: int | None, reply: int | None) -> Answer:
+@on_submission(
+    click.argument("text"),
+    click.option("--line", type=click.IntRange(1), help="Line of the source.  [default: the whole submission]"),
+    click.option("--reply", type=click.IntRange(1, 2**63 - 1), help="Number of the comment to reply to."),
+)
+def write(session: Session, submission: Submission, text: str, line: int | None, reply: int | None) -> Answer:
     """Comment on SUBMISSION, as course staff. Its owner sees the comment at once.
 
     \b
@@ -94,39 +87,33 @@ def write(session: Session, submission: str, text: str, line: int | None, reply:
     """  # noqa: D301 - click reads the escape
     if line is not None and reply is not None:
         raise WrongUse("--line and --reply exclude each other: a reply is about its comment's line.")
-    made = service.write_comment(session, submission_named(session, submission), None, text, line=line, thread=reply)
+    made = service.write_comment(session, submission, None, text, line=line, thread=reply)
     return Answer({"number": made.id}, f"Stored comment {made.id}.")
 
 
 @comments.command()
-@_submission
-@_number
-@answering()
-@in_session
-def remove(session: Session, submission: str, number: int) -> Answer:
+@on_submission(_number)
+def remove(session: Session, submission: Submission, number: int) -> Answer:
     """Remove comment NUMBER on SUBMISSION. Replies to it stay.
 
     \b
     Example:
       tilelab admin comments remove 6f1c2a9e 17
     """  # noqa: D301 - click reads the escape
-    service.remove_comment(session, submission_named(session, submission), number, None)
+    service.remove_comment(session, submission, number, None)
     return Answer({"number": number}, f"Comment {number} is removed.")
 
 
 @comments.command()
-@_submission
-@_number
-@answering()
-@in_session
-def settle(session: Session, submission: str, number: int) -> Answer:
+@on_submission(_number)
+def settle(session: Session, submission: Submission, number: int) -> Answer:
     """Take question NUMBER on SUBMISSION off the list of open questions, without an answer.
 
     \b
     Example:
       tilelab admin comments settle 6f1c2a9e 17
     """  # noqa: D301 - click reads the escape
-    service.settle(session, submission_named(session, submission), number, None)
+    service.settle(session, submission, number, None)
     return Answer({"number": number}, f"Question {number} is settled.")
 
 

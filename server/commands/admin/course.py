@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import click
@@ -19,7 +20,7 @@ from server.commands.acts import asked_for, carry_out, options
 from server.commands.admin.assignment import set_exercise
 from server.commands.course_times import time_text
 from server.commands.database import database_in_use, in_session
-from server.commands.names import course_named, person_named
+from server.commands.names import course_named, on, person_named
 from server.commands.revocation import revoke
 from server.courses import service
 from server.courses.creation import copy_course, days_until
@@ -29,6 +30,8 @@ from server.courses.settings import COURSE_SETTINGS, settings_of
 from server.roster import service as roster
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
+
+_on_course = partial(on, "SLUG", course_named)
 
 
 @click.group()
@@ -65,11 +68,8 @@ def add(session: Session, slug: str, title: str) -> Answer:
 
 
 @course.command()
-@click.argument("slug")
-@options(COURSE_SETTINGS.fields)
-@answering()
-@in_session
-def change(session: Session, slug: str, **given: Any) -> Answer:
+@_on_course(options(COURSE_SETTINGS.fields))
+def change(session: Session, found: Course, **given: Any) -> Answer:
     """Change a course's settings. Other settings stay unchanged.
 
     \b
@@ -78,14 +78,13 @@ def change(session: Session, slug: str, **given: Any) -> Answer:
       tilelab admin course change cs483 --late-days 3
       tilelab admin course change cs483 --archived
     """  # noqa: D301 - click reads the escape
-    found = course_named(session, slug)
     asked = asked_for(COURSE_SETTINGS, given, found)
     changed = carry_out(COURSE_SETTINGS, session, Target(found), asked)
     over = f", {plural(found.late_days, 'late day')}" if "late_days" in asked else ""
     over += ", archived" if found.archived_at is not None else ""
     return Answer(
         _settings(found) | {"changed": changed},
-        f"{'Changed' if changed else 'Unchanged'} {slug}: {found.title} ({found.time_zone}{over}).",
+        f"{'Changed' if changed else 'Unchanged'} {found.slug}: {found.title} ({found.time_zone}{over}).",
     )
 
 
@@ -153,33 +152,29 @@ def delete(slug: str, yes: bool) -> Answer:
 
 
 @course.command()
-@click.argument("slug")
-@answering()
-@in_session
-def code(session: Session, slug: str) -> Answer:
+@_on_course()
+def code(session: Session, found: Course) -> Answer:
     """Create an enrolment code for students, and print it. An earlier code stops working.
 
     \b
     Example:
       tilelab admin course code cs483
     """  # noqa: D301 - click reads the escape
-    made = roster.make_code(session, course_named(session, slug), None)
-    return Answer({"slug": slug, "code": made}, made)
+    made = roster.make_code(session, found, None)
+    return Answer({"slug": found.slug, "code": made}, made)
 
 
 @course.command("no-code")
-@click.argument("slug")
-@answering()
-@in_session
-def no_code(session: Session, slug: str) -> Answer:
+@_on_course()
+def no_code(session: Session, found: Course) -> Answer:
     """Remove the enrolment code. Students can't join by themselves any more.
 
     \b
     Example:
       tilelab admin course no-code cs483
     """  # noqa: D301 - click reads the escape
-    roster.withdraw_code(session, course_named(session, slug), None)
-    return Answer({"slug": slug, "code": None}, f"{slug} has no enrolment code.")
+    roster.withdraw_code(session, found, None)
+    return Answer({"slug": found.slug, "code": None}, f"{found.slug} has no enrolment code.")
 
 
 @course.command("list")
@@ -200,26 +195,24 @@ def list_courses(session: Session, slug: str | None) -> Answer:
 
 
 @course.command()
-@click.argument("slug")
-@click.argument("emails", nargs=-1, required=True, metavar="EMAIL...")
-@click.option("--role", type=click.Choice([role.value for role in Role]), default="student", show_default=True)
-@answering()
-@in_session
-def enrol(session: Session, slug: str, emails: tuple[str, ...], role: str) -> Answer:
+@_on_course(
+    click.argument("emails", nargs=-1, required=True, metavar="EMAIL..."),
+    click.option("--role", type=click.Choice([role.value for role in Role]), default="student", show_default=True),
+)
+def enrol(session: Session, found: Course, emails: tuple[str, ...], role: str) -> Answer:
     """Add people to a course, or change their role. Adds all of them, or none.
 
     \b
     Example:
       tilelab admin course enrol cs483 ada@university.edu bob@university.edu
     """  # noqa: D301 - click reads the escape
-    found = course_named(session, slug)
     for email in emails:
         person = find_person(session, email)
         if person is None:
             raise WrongUse(f"no person with the email {email}. Create an account with `tilelab admin user add`.")
         roster.enrol(session, found, None, person, Role(role))
-    told = {"slug": slug, "role": role, "enrolled": list(emails)}
-    return Answer(told, f"Enrolled in {slug} as {role}: {len(emails)}.")
+    told = {"slug": found.slug, "role": role, "enrolled": list(emails)}
+    return Answer(told, f"Enrolled in {found.slug} as {role}: {len(emails)}.")
 
 
 course.add_command(set_exercise, "assign")

@@ -16,9 +16,9 @@ from kernels.rendering.text_safety import safe
 from server.acts.act import Target
 from server.commands.acts import Named, verb
 from server.commands.database import database_in_use, in_session
-from server.commands.names import assignment_named, course_named
+from server.commands.names import course_named, on_assignment, on_course
 from server.commands.revocation import revoke
-from server.courses.models import Course, Exercise
+from server.courses.models import Assignment, Course, Exercise
 from server.courses.service import CourseError, hold_course
 from server.exercises import service
 from server.exercises.proof import DISCARD, proof_of
@@ -77,17 +77,15 @@ def add(course: str, source: Path, name: str) -> Answer:
 
 
 @exercise.command("list")
-@click.argument("course")
-@answering()
-@in_session
-def list_exercises(session: Session, course: str) -> Answer:
+@on_course()
+def list_exercises(session: Session, course: Course) -> Answer:
     """List the exercises of COURSE, with their newest versions and their drafts.
 
     \b
     Example:
       tilelab admin exercise list cs483
     """  # noqa: D301 - click reads the escape
-    found = own_exercises(session, course_named(session, course).id)
+    found = own_exercises(session, course.id)
     head = ["exercise", "version", "draft", "assignments", "title"]
     rows = [
         [
@@ -99,7 +97,7 @@ def list_exercises(session: Session, course: str) -> Answer:
         ]
         for one in found
     ]
-    text = "\n".join(table([head, *rows], "<><<<", indent=0)) if found else f"No exercises of {course} yet."
+    text = "\n".join(table([head, *rows], "<><<<", indent=0)) if found else f"No exercises of {course.slug} yet."
     return Answer([_shown(one) for one in found], text)
 
 
@@ -225,11 +223,8 @@ def export(session: Session, name: str, file: Path, number: int | None, draft: b
 
 
 @exercise.command()
-@click.argument("assignment", metavar="COURSE/ASSIGNMENT")
-@click.option("--version", "number", type=click.IntRange(1), required=True, help="A published version.")
-@answering()
-@in_session
-def use(session: Session, assignment: str, number: int) -> Answer:
+@on_assignment(click.option("--version", "number", type=click.IntRange(1), required=True, help="A published version."))
+def use(session: Session, assignment: Assignment, number: int) -> Answer:
     """Give an assignment another version of the course's own exercise.
 
     If verdicts may change, nothing changes at first: workers grade all submissions by the new version. See what would
@@ -239,13 +234,13 @@ def use(session: Session, assignment: str, number: int) -> Answer:
     Example:
       tilelab admin exercise use cs483/lab-2 --version 2
     """  # noqa: D301 - click reads the escape
-    staged = use_version(session, assignment_named(session, assignment), number, None)
+    staged = use_version(session, assignment, number, None)
     text = (
-        f"Staged version {number}. See what would change with `tilelab admin regrades staged {assignment}`."
+        f"Staged version {number}. See what would change with `tilelab admin regrades staged {assignment.name}`."
         if staged
-        else f"{assignment} uses version {number}."
+        else f"{assignment.name} uses version {number}."
     )
-    return Answer({"assignment": assignment, "version": number, "staged": staged}, text)
+    return Answer({"assignment": assignment.name, "version": number, "staged": staged}, text)
 
 
 def _read(source: Path) -> Upload:

@@ -124,7 +124,6 @@ def grade_shown(grade: Grade) -> dict[str, Any] | None:
 def _answer(session: Session, on: Target) -> Answer:
     assignment, person = on.assignment, session.get_one(Person, on.person)
     found = students_grades(session, assignment, person.id).get(person.id, Grade(held=assignment.grades_held))
-    name = f"{assignment.course.slug}/{assignment.slug}"
     if found.excused:
         words = "excused"
     elif found.points is None:
@@ -137,6 +136,6 @@ def _answer(session: Session, on: Target) -> Answer:
             words += f": {'; '.join(found.why)}"
     held = " Hidden from the student." if found.held else ""
     return Answer(
-        {"assignment": name, "email": person.email, "grade": grade_shown(found)},
-        f"{name}, {person.email}: {words}.{held}",
+        {"assignment": assignment.name, "email": person.email, "grade": grade_shown(found)},
+        f"{assignment.name}, {person.email}: {words}.{held}",
     )

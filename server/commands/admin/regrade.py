@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from sqlalchemy.orm import Session
 
 from server.commands.database import database_in_use
 from server.commands.names import assignment_named
 from server.commands.options import criteria_from, even_if_lower, filter_options
-from server.regrades.service import Planned, begin, begin_staged, plan, runs
+from server.regrades.service import begin, begin_staged, plan, runs
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 
@@ -47,7 +46,9 @@ def regrade(assignment: str, staged: bool, dry_run: bool, confirmed: str, **give
             raise WrongUse(
                 f"{assignment} has no matching submission {asked.submission}. `tilelab admin submissions` lists all."
             )
-        made = [] if dry_run or not planned.count else _begin(session, planned, staged, confirmed)
+        made: list[int] = []
+        if planned.count and not dry_run:
+            made = begin_staged(session, planned, None) if staged else begin(session, planned, None, confirmed)
         if made and not staged:
             session.flush()
             number = runs(session, found.course_id, 1)[0].number
@@ -63,7 +64,3 @@ def regrade(assignment: str, staged: bool, dry_run: bool, confirmed: str, **give
         {"count": planned.count, "waiting": planned.waiting, "jobs": made, "regrade": number or None},
         f"{done}: {planned.count:,}{waiting}.{follow}",
     )
-
-
-def _begin(session: Session, planned: Planned, staged: bool, confirmed: str) -> list[int]:
-    return begin_staged(session, planned, None) if staged else begin(session, planned, None, confirmed)

@@ -15,10 +15,11 @@ from kernels.wording import plural, rounded_points
 from server.acts.act import Target, assignment_target
 from server.commands.acts import Named, verb
 from server.commands.course_times import clock_text, zone_of
-from server.commands.database import database_in_use, in_session
-from server.commands.names import assignment_named, course_named
+from server.commands.database import database_in_use
+from server.commands.names import assignment_named, course_named, on_assignment, on_course
 from server.commands.options import even_if_lower
 from server.commands.revocation import revoke
+from server.courses.models import Assignment, Course
 from server.grades.grade import Grade
 from server.regrades.service import Regrade, cancel_waiting, changed_verdicts, runs
 from server.regrades.staged_preview import Preview, preview
@@ -43,37 +44,29 @@ def regrades() -> None:
 
 
 @regrades.command("list")
-@click.argument("course")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1_000))
-@answering()
-@in_session
-def list_runs(session: Session, course: str, limit: int) -> Answer:
+@on_course(click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1_000)))
+def list_runs(session: Session, course: Course, limit: int) -> Answer:
     """List the regrades in COURSE, newest first.
 
     \b
     Example:
       tilelab admin regrades list cs483
     """  # noqa: D301 - click reads the escape
-    of = course_named(session, course)
-    found, zone = runs(session, of.id, limit), zone_of(of)
-    text = "\n".join(_lines(found, zone)) if found else f"No regrades in {course} yet."
+    found, zone = runs(session, course.id, limit), zone_of(course)
+    text = "\n".join(_lines(found, zone)) if found else f"No regrades in {course.slug} yet."
     return Answer([_shown(run) for run in found], text)
 
 
 @regrades.command()
-@click.argument("course")
-@_number
-@answering()
-@in_session
-def show(session: Session, course: str, number: int) -> Answer:
+@on_course(_number)
+def show(session: Session, course: Course, number: int) -> Answer:
     """Show the progress of the regrade NUMBER, and the first 100 changed verdicts.
 
     \b
     Example:
       tilelab admin regrades show cs483 17
     """  # noqa: D301 - click reads the escape
-    of = course_named(session, course)
-    found, zone = _run(session, of.id, number), zone_of(of)
+    found, zone = _run(session, course.id, number), zone_of(course)
     otherwise = changed_verdicts(session, found)
     changed = [{"submission": one.public_id, "was": one.was, "now": one.now} for one in otherwise]
     lines = [f"    {one.public_id}  {safe(one.student)}: {one.was} became {one.now}" for one in otherwise]
@@ -106,10 +99,8 @@ def cancel(course: str, number: int) -> Answer:
 
 
 @regrades.command("staged")
-@click.argument("assignment", metavar="COURSE/ASSIGNMENT")
-@answering()
-@in_session
-def show_staged(session: Session, assignment: str) -> Answer:
+@on_assignment()
+def show_staged(session: Session, assignment: Assignment) -> Answer:
     """Show what the staged regrade of an assignment would change: verdicts, points and ranks.
 
     \b
@@ -121,22 +112,19 @@ def show_staged(session: Session, assignment: str) -> Answer:
     if not found.over:
         waiting = found.waiting + found.running
         return Answer(
-            {"assignment": assignment, "waiting": waiting, "done": found.done},
+            {"assignment": assignment.name, "waiting": waiting, "done": found.done},
             f"{waiting:,} of {found.total:,} are not graded yet. The changes are known once all are.",
         )
     changes = preview(session, staged)
     return Answer(
-        {"assignment": assignment, "waiting": 0, "done": found.done, **_changes_shown(changes)},
+        {"assignment": assignment.name, "waiting": 0, "done": found.done, **_changes_shown(changes)},
         "\n".join(_changes(changes)),
     )
 
 
 @regrades.command("apply")
-@click.argument("assignment", metavar="COURSE/ASSIGNMENT")
-@even_if_lower
-@answering()
-@in_session
-def apply_staged(session: Session, assignment: str, confirmed: str) -> Answer:
+@on_assignment(even_if_lower)
+def apply_staged(session: Session, assignment: Assignment, confirmed: str) -> Answer:
     """Let the verdicts of an assignment's staged regrade count, all at once.
 
     \b
@@ -147,13 +135,14 @@ def apply_staged(session: Session, assignment: str, confirmed: str) -> Answer:
     if changes.lower and not confirmed:
         listed = "\n".join(_changes(changes))
         raise WrongUse(f"this lowers {plural(changes.lower, 'grade')}.\n{listed}\nConfirm with --yes.")
-    count = apply(session, assignment_named(session, assignment), None)
-    return Answer({"assignment": assignment, "applied": count, **_changes_shown(changes)}, f"Applied: {count:,}.")
+    count = apply(session, assignment, None)
+    return Answer({"assignment": assignment.name, "applied": count, **_changes_shown(changes)}, f"Applied: {count:,}.")
 
 
 def _with_staged(session: Session, assignment: str) -> Target:
-    _staged(session, assignment)
-    return assignment_target(assignment_named(session, assignment))
+    found = assignment_named(session, assignment)
+    _staged(session, found)
+    return assignment_target(found)
 
 
 @verb(regrades, DROP, Named((click.argument("assignment", metavar="COURSE/ASSIGNMENT"),), _with_staged), name="drop")
@@ -164,14 +153,14 @@ def drop_staged(_session: Session, on: Target, _: object) -> Answer:
     Example:
       tilelab admin regrades drop cs483/tiled
     """  # noqa: D301 - click reads the escape
-    name = f"{on.course.slug}/{on.assignment.slug}"
+    name = on.assignment.name
     return Answer({"assignment": name, "dropped": True}, f"Dropped the staged regrade of {name}.")
 
 
-def _staged(session: Session, assignment: str) -> StagedRegrade:
-    found = find_staged(session, assignment_named(session, assignment))
+def _staged(session: Session, assignment: Assignment) -> StagedRegrade:
+    found = find_staged(session, assignment)
     if found is None:
-        raise WrongUse(f"no regrade of {assignment} is staged. `tilelab admin regrade --stage` stages one.")
+        raise WrongUse(f"no regrade of {assignment.name} is staged. `tilelab admin regrade --stage` stages one.")
     return found
 
 

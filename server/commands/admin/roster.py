@@ -16,7 +16,7 @@ from server.acts.act import Target
 from server.audit.service import note
 from server.commands.acts import MEMBER, verb
 from server.commands.database import database_in_use, in_session
-from server.commands.names import course_named, person_named
+from server.commands.names import course_named, on_course, person_named
 from server.commands.table_file import read_table
 from server.courses.models import Course, Membership
 from server.courses.service import hold_course
@@ -84,17 +84,14 @@ def import_roster(course: str, file: Path, dry_run: bool, drop_others: bool, yes
 
 
 @roster.command("export")
-@click.argument("course")
-@answering()
-@in_session
-def export_roster(session: Session, course: str) -> Answer:
+@on_course()
+def export_roster(session: Session, found: Course) -> Answer:
     """Write the roster of COURSE to standard output, in the format of `import`. Leaves out dropped people.
 
     \b
     Example:
       tilelab admin roster export cs483 > roster.csv
     """  # noqa: D301 - click reads the escape
-    found = course_named(session, course)
     members = read_members(session, found.id)
     note(session, None, "roster.exported", f"course {found.slug}", course_id=found.id, people=len(members))
     return Answer(

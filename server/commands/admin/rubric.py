@@ -12,19 +12,18 @@ from sqlalchemy.orm import Session
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from kernels.wording import rounded_points
-from server.commands.database import in_session
-from server.commands.names import assignment_named, submission_named
+from server.commands.names import on_assignment, on_submission
 from server.commands.options import even_if_lower
 from server.courses.models import Assignment
 from server.grades.criteria import MOST_CRITERIA, Criterion, criteria_of
 from server.grades.grade import rubric_grades_of
 from server.grades.losses import losses_confirmed, students_grades
 from server.grades.rubric import Given, change_rubric, give_points
+from server.submissions.models import Submission
 from server.text import typed_number
-from worker.commands.answer import Answer, answering
+from worker.commands.answer import Answer
 from worker.commands.root import WrongUse
 
-_name = click.argument("name", metavar="COURSE/ASSIGNMENT")
 _number = click.argument("number", type=click.IntRange(1, MOST_CRITERIA))
 _text = click.option("--text", help="What earns the points.")
 
@@ -45,97 +44,80 @@ def rubric() -> None:
 
 
 @rubric.command()
-@_name
-@answering()
-@in_session
-def show(session: Session, name: str) -> Answer:
+@on_assignment()
+def show(session: Session, assignment: Assignment) -> Answer:
     """Show the criteria with their numbers, and how many students are graded by them.
 
     \b
     Example:
       tilelab admin rubric show cs483/tiled
     """  # noqa: D301 - click reads the escape
-    return _shown(session, assignment_named(session, name))
+    return _shown(session, assignment)
 
 
 @rubric.command()
-@_name
-@click.argument("title")
-@click.argument("points", type=float)
-@_text
-@answering()
-@in_session
-def add(session: Session, name: str, title: str, points: float, text: str | None) -> Answer:
+@on_assignment(click.argument("title"), click.argument("points", type=float), _text)
+def add(session: Session, assignment: Assignment, title: str, points: float, text: str | None) -> Answer:
     """Add a criterion worth up to POINTS.
 
     \b
     Example:
       tilelab admin rubric add cs483/tiled "Readable code" 4
     """  # noqa: D301 - click reads the escape
-    return _change(session, name, "", lambda criteria: criteria.append(Criterion("", title, points, text or "")))
+    with losses_confirmed(session, assignment, ""):
+        new = Criterion("", title, points, text or "")
+        change_rubric(session, assignment, None, [*criteria_of(assignment.rubric), new])
+    return _shown(session, assignment)
 
 
 @rubric.command()
-@_name
-@_number
-@click.option("--title", help="The criterion's new title.")
-@click.option("--points", type=float, help="The criterion's most points.")
-@_text
-@even_if_lower
-@answering()
-@in_session
-def change(
-    session: Session, name: str, number: int, title: str | None, points: float | None, text: str | None,
-    confirmed: str,
-) -> Answer:  # fmt: skip
+@on_assignment(
+    _number,
+    click.option("--title", help="The criterion's new title."),
+    click.option("--points", "most", type=float, help="The criterion's most points."),
+    _text,
+    even_if_lower,
+)
+def change(session: Session, assignment: Assignment, number: int, confirmed: str, **given: Any) -> Answer:
     """Change criterion NUMBER. Points that students have stay, up to the criterion's most points.
 
     \b
     Example:
       tilelab admin rubric change cs483/tiled 1 --points 5
     """  # noqa: D301 - click reads the escape
-    given: dict[str, Any] = {"title": title, "most": points, "text": text}
-    changed = {part: value for part, value in given.items() if value is not None}
-
-    def edit(criteria: list[Criterion]) -> None:
-        criteria[number - 1] = replace(_numbered(criteria, number), **changed)
-
-    return _change(session, name, confirmed, edit)
+    asked = {name: value for name, value in given.items() if value is not None}
+    return _changed(session, assignment, number, confirmed, lambda was: [replace(was, **asked)])
 
 
 @rubric.command()
-@_name
-@_number
-@even_if_lower
-@answering()
-@in_session
-def remove(session: Session, name: str, number: int, confirmed: str) -> Answer:
+@on_assignment(_number, even_if_lower)
+def remove(session: Session, assignment: Assignment, number: int, confirmed: str) -> Answer:
     """Remove criterion NUMBER. Points for it no longer count.
 
     \b
     Example:
       tilelab admin rubric remove cs483/tiled 1
     """  # noqa: D301 - click reads the escape
-    return _change(session, name, confirmed, lambda criteria: criteria.remove(_numbered(criteria, number)))
+    return _changed(session, assignment, number, confirmed, lambda _: [])
 
 
 @rubric.command()
-@click.argument("submission")
-@_number
-@click.argument("points", type=float)
-@click.option("--comment", help="A comment that the student sees.")
-@even_if_lower
-@answering()
-@in_session
-def give(session: Session, submission: str, number: int, points: float, comment: str | None, confirmed: str) -> Answer:
+@on_submission(
+    _number,
+    click.argument("points", type=float),
+    click.option("--comment", help="A comment that the student sees."),
+    even_if_lower,
+)
+def give(
+    session: Session, submission: Submission, number: int, points: float, comment: str | None, confirmed: str
+) -> Answer:
     """Give SUBMISSION this many POINTS for criterion NUMBER. The submission must count for the grade.
 
     \b
     Example:
       tilelab admin rubric give 6f1c2a9e 1 3 --comment "Long function."
     """  # noqa: D301 - click reads the escape
-    found = submission_named(session, submission)
-    assignment, person = found.assignment, found.person_id
+    assignment, person = submission.assignment, submission.person_id
     with losses_confirmed(session, assignment, confirmed, person):
         key = _numbered(criteria_of(assignment.rubric), number).key
         was = rubric_grades_of(session, [assignment], person).get(assignment.id)
@@ -143,22 +125,23 @@ def give(session: Session, submission: str, number: int, points: float, comment:
         now_words = {} if was is None else dict(was.words)
         if comment is not None:
             now_words[key] = comment
-        give_points(session, found, None, Given(now_points, now_words))
+        give_points(session, submission, None, Given(now_points, now_words))
     grade = students_grades(session, assignment, person)[person]
     return Answer(
-        {"submission": submission, "rubric": grade.rubric, "points": grade.points, "why": list(grade.why)},
-        f"{safe(found.person.email)}: {rounded_points(grade.points or 0)} of "
+        {"submission": submission.public_id, "rubric": grade.rubric, "points": grade.points, "why": list(grade.why)},
+        f"{safe(submission.person.email)}: {rounded_points(grade.points or 0)} of "
         f"{rounded_points(assignment.most_points)} points ({'; '.join(grade.why)}).",
     )
 
 
-def _change(session: Session, name: str, confirmed: str, edit: Callable[[list[Criterion]], None]) -> Answer:
-    found = assignment_named(session, name)
-    with losses_confirmed(session, found, confirmed):
-        criteria = list(criteria_of(found.rubric))
-        edit(criteria)
-        change_rubric(session, found, None, criteria)
-    return _shown(session, found)
+def _changed(
+    session: Session, assignment: Assignment, number: int, confirmed: str, new: Callable[[Criterion], list[Criterion]]
+) -> Answer:
+    with losses_confirmed(session, assignment, confirmed):
+        now = criteria_of(assignment.rubric)
+        made = new(_numbered(now, number))
+        change_rubric(session, assignment, None, [*now[: number - 1], *made, *now[number:]])
+    return _shown(session, assignment)
 
 
 def _numbered(criteria: Sequence[Criterion], number: int) -> Criterion:

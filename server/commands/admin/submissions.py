@@ -14,23 +14,22 @@ from sqlalchemy.orm import Session
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from server.commands.course_times import clock_text, zone_of
-from server.commands.database import in_session
-from server.commands.names import assignment_named, course_named
+from server.commands.names import assignment_named, on_course
 from server.commands.options import criteria_from, filter_options
+from server.courses.models import Course
 from server.submissions.course_submissions import CourseSubmission, listing
 from server.submissions.models import Submission
-from worker.commands.answer import Answer, answering
+from worker.commands.answer import Answer
 from worker.commands.root import WrongUse
 
 
 @click.command()
-@click.argument("course")
-@filter_options()
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000))
-@click.option("--after", default="", metavar="ID", help="Only submissions older than this one, for the next page.")
-@answering()
-@in_session
-def submissions(session: Session, course: str, limit: int, after: str, **given: Any) -> Answer:
+@on_course(
+    filter_options(),
+    click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000)),
+    click.option("--after", default="", metavar="ID", help="Only submissions older than this one, for the next page."),
+)
+def submissions(session: Session, course: Course, limit: int, after: str, **given: Any) -> Answer:
     """List the submissions of COURSE, newest first. Times are in the course's time zone.
 
     \b
@@ -38,13 +37,12 @@ def submissions(session: Session, course: str, limit: int, after: str, **given: 
       tilelab admin submissions cs483 --verdict system_error
       tilelab admin submissions cs483 --assignment tiled --student ada@university.edu --json
     """  # noqa: D301 - click reads the escape
-    found = course_named(session, course)
     if given["assignment"]:
-        assignment_named(session, f"{course}/{given['assignment']}")
+        assignment_named(session, f"{course.slug}/{given['assignment']}")
     if after and session.scalar(select(Submission.id).where(Submission.public_id == after)) is None:
         raise WrongUse(f"--after: no submission {after}.")
-    part = listing(session, found.id, criteria_from(found, given), after, limit)
-    zone = zone_of(found)
+    part = listing(session, course.id, criteria_from(course, given), after, limit)
+    zone = zone_of(course)
     data = [asdict(row) | {"created_at": row.created_at.isoformat(timespec="seconds")} for row in part.rows]
     lines = _lines(part.rows, zone) if part.rows else ["No matching submissions."]
     if part.after:

@@ -14,7 +14,7 @@ from server.accounts.links import LIFETIMES, create_link, path_of
 from server.accounts.models import LinkPurpose, Person, Scope
 from server.audit.service import note
 from server.commands.database import database_in_use, in_session
-from server.commands.names import course_named, person_named
+from server.commands.names import course_named, on_person, person_named
 from server.commands.revocation import revoke
 from server.courses.creation import allow, disallow
 from server.courses.models import Role
@@ -83,30 +83,26 @@ def add(
 
 
 @user.command()
-@click.argument("email")
-@click.option("--email", "new_email", help="New email for signing in; links for the old one end.")
-@click.option("--name", help="New name for staff and leaderboards.")
-@answering()
-def change(email: str, new_email: str | None, name: str | None) -> Answer:
+@on_person(
+    click.option("--email", help="New email for signing in; links for the old one end."),
+    click.option("--name", help="New name for staff and leaderboards."),
+)
+def change(session: Session, person: Person, email: str | None, name: str | None) -> Answer:
     """Correct someone's email or name.
 
     \b
     Example:
       tilelab admin user change ada@univresity.edu --email ada@university.edu --name "Ada Lovelace"
     """  # noqa: D301 - click reads the escape
-    given = {"email": new_email, "name": name}
-    changed = [what for what, value in given.items() if value is not None]
+    changed = [what for what, value in (("email", email), ("name", name)) if value is not None]
     if not changed:
         raise WrongUse("nothing to change. Use --email, --name, or both.")
-    with database_in_use() as sessions, sessions.begin() as session:
-        person = person_named(session, email)
-        if new_email is not None:
-            service.change_email(session, person, new_email)
-        if name is not None:
-            person.name = service.normal_name(name)
-        note(session, None, "person.changed", _subject(person), changed=changed)
-    line = f"Changed to {person.name} <{person.email}>."
-    return Answer(_shown(person), line)
+    if email is not None:
+        service.change_email(session, person, email)
+    if name is not None:
+        person.name = service.normal_name(name)
+    note(session, None, "person.changed", _subject(person), changed=changed)
+    return Answer(_shown(person), f"Changed to {person.name} <{person.email}>.")
 
 
 @user.command("list")
@@ -149,20 +145,21 @@ def password(email: str) -> Answer:
 
 
 @user.command()
-@click.argument("email")
-@click.option("--name", default="command line", show_default=True, help="The token's name.")
-@click.option("--days", type=click.IntRange(1, 3650), help="Days until it expires.  [default: never]")
-@click.option(
-    "--scope",
-    "scopes",
-    type=click.Choice([scope.value for scope in Scope]),
-    multiple=True,
-    help="What the token allows; repeat it for more.  [default: all]",
+@on_person(
+    click.option("--name", default="command line", show_default=True, help="The token's name."),
+    click.option("--days", type=click.IntRange(1, 3650), help="Days until it expires.  [default: never]"),
+    click.option(
+        "--scope",
+        "scopes",
+        type=click.Choice([scope.value for scope in Scope]),
+        multiple=True,
+        help="What the token allows; repeat it for more.  [default: all]",
+    ),
+    click.option("--revoke", is_flag=True, help="Revoke all tokens of this person instead."),
 )
-@click.option("--revoke", is_flag=True, help="Revoke all tokens of this person instead.")
-@answering()
-@in_session
-def token(session: Session, email: str, name: str, days: int | None, scopes: tuple[str, ...], revoke: bool) -> Answer:
+def token(
+    session: Session, person: Person, name: str, days: int | None, scopes: tuple[str, ...], revoke: bool
+) -> Answer:
     """Create a token, with which programs sign in, and print it once.
 
     Scopes: read the owner's work, submit, and act as course staff. A token never allows more than its owner may do.
@@ -173,27 +170,20 @@ def token(session: Session, email: str, name: str, days: int | None, scopes: tup
       tilelab admin user token ada@university.edu --name grades --scope read --scope staff
       tilelab admin user token ada@university.edu --revoke
     """  # noqa: D301 - click reads the escape
-    person = person_named(session, email)
     if revoke:
         count = service.revoke_tokens(session, person)
         note(session, None, "token.revoked", _subject(person), count=count)
-        shown: dict[str, Any] = {"revoked": count}
-        line = f"Tokens revoked: {count}."
-    else:
-        lifetime = None if days is None else timedelta(days=days)
-        allowed = tuple(map(Scope, scopes)) or tuple(Scope)
-        made = service.create_token(session, person, name, lifetime=lifetime, scopes=allowed)
-        note(session, None, "token.created", _subject(person))
-        shown, line = {"token": made}, made
-    return Answer(shown, line)
+        return Answer({"revoked": count}, f"Tokens revoked: {count}.")
+    lifetime = None if days is None else timedelta(days=days)
+    allowed = tuple(map(Scope, scopes)) or tuple(Scope)
+    made = service.create_token(session, person, name, lifetime=lifetime, scopes=allowed)
+    note(session, None, "token.created", _subject(person))
+    return Answer({"token": made}, made)
 
 
 @user.command()
-@click.argument("email")
-@click.option("--enable", is_flag=True, help="Enable the account again.")
-@answering()
-@in_session
-def disable(session: Session, email: str, enable: bool) -> Answer:
+@on_person(click.option("--enable", is_flag=True, help="Enable the account again."))
+def disable(session: Session, person: Person, enable: bool) -> Answer:
     """Disable a person's account, so that passwords and tokens don't work. Their work stays.
 
     Signs out all browsers at once.
@@ -202,17 +192,14 @@ def disable(session: Session, email: str, enable: bool) -> Answer:
     Example:
       tilelab admin user disable bob@university.edu
     """  # noqa: D301 - click reads the escape
-    person = person_named(session, email)
     (service.enable if enable else service.disable)(session, person)
     note(session, None, "person.enabled" if enable else "person.disabled", _subject(person))
-    line = f"{'Enabled' if enable else 'Disabled'} {person.email}."
-    return Answer(_shown(person), line)
+    return Answer(_shown(person), f"{'Enabled' if enable else 'Disabled'} {person.email}.")
 
 
 @user.command()
-@click.argument("email")
-@answering()
-def invite(email: str) -> Answer:
+@on_person()
+def invite(session: Session, person: Person) -> Answer:
     """Print an invitation link. With it, a person sets the first password.
 
     It works once, for 14 days. Earlier links stop working. TILELAB_PUBLIC_URL is the portal's address for browsers.
@@ -221,13 +208,12 @@ def invite(email: str) -> Answer:
     Example:
       tilelab admin user invite ada@university.edu
     """  # noqa: D301 - click reads the escape
-    return _link(email, LinkPurpose.INVITATION)
+    return _link(session, person, LinkPurpose.INVITATION)
 
 
 @user.command("reset-link")
-@click.argument("email")
-@answering()
-def reset_link(email: str) -> Answer:
+@on_person()
+def reset_link(session: Session, person: Person) -> Answer:
     """Print a link with which a person sets a new password.
 
     It works once, for 24 hours. Using it signs out other browsers. TILELAB_PUBLIC_URL is the portal's address for
@@ -237,15 +223,12 @@ def reset_link(email: str) -> Answer:
     Example:
       tilelab admin user reset-link ada@university.edu
     """  # noqa: D301 - click reads the escape
-    return _link(email, LinkPurpose.RESET)
+    return _link(session, person, LinkPurpose.RESET)
 
 
 @user.command("make-admin")
-@click.argument("email")
-@click.option("--end", is_flag=True, help="End these rights.")
-@answering()
-@in_session
-def make_admin(session: Session, email: str, end: bool) -> Answer:
+@on_person(click.option("--end", is_flag=True, help="End these rights."))
+def make_admin(session: Session, person: Person, end: bool) -> Answer:
     """Make a person an operator of this server.
 
     Operators manage the fleet, and have an instructor's rights in all courses.
@@ -255,21 +238,13 @@ def make_admin(session: Session, email: str, end: bool) -> Answer:
       tilelab admin user make-admin ops@university.edu
       tilelab admin user make-admin ops@university.edu --end
     """  # noqa: D301 - click reads the escape
-    person = person_named(session, email)
-    if end:
-        dismiss(session, person)
-    else:
-        appoint(session, person)
-    line = f"{person.email} is {'no longer' if end else 'now'} an operator of this server."
-    return Answer(_shown(person), line)
+    (dismiss if end else appoint)(session, person)
+    return Answer(_shown(person), f"{person.email} is {'no longer' if end else 'now'} an operator of this server.")
 
 
 @user.command("course-creator")
-@click.argument("email")
-@click.option("--end", is_flag=True, help="End this right.")
-@answering()
-@in_session
-def course_creator(session: Session, email: str, end: bool) -> Answer:
+@on_person(click.option("--end", is_flag=True, help="End this right."))
+def course_creator(session: Session, person: Person, end: bool) -> Answer:
     """Let a person create and copy courses in the portal.
 
     \b
@@ -277,7 +252,6 @@ def course_creator(session: Session, email: str, end: bool) -> Answer:
       tilelab admin user course-creator ada@university.edu
       tilelab admin user course-creator ada@university.edu --end
     """  # noqa: D301 - click reads the escape
-    person = person_named(session, email)
     (disallow if end else allow)(session, person, None)
     return Answer(_shown(person), f"{person.email} {'can no longer' if end else 'can'} create courses.")
 
@@ -308,17 +282,13 @@ def erase(email: str, yes: bool) -> Answer:
     return Answer(done.shown(), done.text())
 
 
-def _link(email: str, purpose: LinkPurpose) -> Answer:
-    with database_in_use() as sessions:
-        portal = read_public_url()
-        with sessions.begin() as session:
-            person = person_named(session, email)
-            if person.disabled_at is not None:
-                raise WrongUse(f"{person.email} is disabled. Enable them with `tilelab admin user disable --enable`.")
-            path = path_of(purpose, create_link(session, person, purpose))
-            note(session, None, f"{purpose}.created", _subject(person))
-    shown = {"url": portal + path, "expires_in_seconds": int(LIFETIMES[purpose].total_seconds())}
-    return Answer(shown, portal + path)
+def _link(session: Session, person: Person, purpose: LinkPurpose) -> Answer:
+    portal = read_public_url()
+    if person.disabled_at is not None:
+        raise WrongUse(f"{person.email} is disabled. Enable them with `tilelab admin user disable --enable`.")
+    url = portal + path_of(purpose, create_link(session, person, purpose))
+    note(session, None, f"{purpose}.created", _subject(person))
+    return Answer({"url": url, "expires_in_seconds": int(LIFETIMES[purpose].total_seconds())}, url)
 
 
 def _asked_password() -> str:

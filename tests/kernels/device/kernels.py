@@ -119,3 +119,86 @@ def example(finding: Finding) -> Example:
     """The example that every finding of the device carries."""
     assert finding.example is not None
     return finding.example
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is expected of the one finding of a story: lines by their marks, None where anything will do.
+
+    pair: two lines in any order
+    threads: of the example; a set where their order is open
+    """
+
+    kind: Verdict | None = None
+    line: str | None = None
+    other: str | None = None
+    count: int | None = None
+    pair: tuple[str, str] | None = None
+    element: str | None = None
+    threads: tuple[tuple[int, int, int], ...] | set[tuple[int, int, int]] | None = None
+    block: tuple[int, int, int] | None = None
+    says: str = ""
+
+    def check(self, text: str, execution: Execution) -> None:
+        finding = only(execution)
+        assert self.says in finding.message
+        seen: dict[str, Any] = {
+            "kind": finding.kind,
+            "line": finding.line,
+            "other": finding.other_line,
+            "count": finding.count,
+        }
+        seen |= {"pair": {finding.line, finding.other_line}}
+        if finding.example is not None:
+            threads = finding.example.threads
+            seen["threads"] = set(threads) if isinstance(self.threads, set) else threads
+            seen |= {"element": finding.example.element, "block": finding.example.block}
+        wanted = {name: value for name, value in vars(self).items() if value is not None and name != "says"}
+        wanted |= {name: line(text, wanted[name]) for name in ("line", "other") if name in wanted}
+        if self.pair is not None:
+            wanted["pair"] = {line(text, mark) for mark in self.pair}
+        assert {name: seen[name] for name in wanted} == wanted
+
+
+@dataclass(frozen=True)
+class Race:
+    """Expects races of these two lines, and nothing else."""
+
+    one: str
+    two: str
+
+    def check(self, text: str, execution: Execution) -> None:
+        assert racing(execution) == {frozenset({line(text, self.one), line(text, self.two)})}
+
+
+class Story:
+    """A kernel, and what its launch shows: the values of P, which it writes without a finding, a finding, or none.
+
+    body: the kernel's, which has its number in the block as `t`; before: what stands before the kernel
+    """
+
+    def __init__(
+        self,
+        name: str,
+        wanted: list[Any] | Found | Race | None,
+        body: str,
+        *,
+        before: str = "",
+        dtype: str = "f4",
+        **launch: Any,
+    ) -> None:
+        self.name, self.wanted, self.dtype, self.launch = name, wanted, dtype, launch
+        self.text = f"{before}\n{HEAD} {{\n  {THREAD}\n{body}\n}}"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def check(self, device: Device) -> None:
+        if isinstance(self.wanted, list):
+            assert device.output(self.text, self.dtype, **self.launch) == self.wanted
+            return
+        execution = device.run(self.text, **self.launch)
+        if self.wanted is None:
+            assert execution.findings == ()
+        else:
+            self.wanted.check(self.text, execution)

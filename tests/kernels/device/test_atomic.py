@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, line, only
+from tests.kernels.device.kernels import HEAD, THREAD, Story, line, only
 
 GLOBAL = """__device__ TYPE cell[2] = {START, START};
 HEAD { THREAD TYPE old = CALL; P[t] = (float)old; M[t] = 0; }""".replace("HEAD", HEAD).replace("THREAD", THREAD)
@@ -126,27 +126,49 @@ def test_a_vector_must_be_aligned_as_a_whole(device):
     assert (finding.kind, finding.line) == (Verdict.RUNTIME_ERROR, line(text, "update"))
 
 
-def test_elements_of_a_vector_and_single_floats_are_atomic_together(device):
-    text = f"""__device__ float cell[4];
-{HEAD} {{ {THREAD}
+STORIES = [
+    Story("elements of a vector and single floats are atomic together", [0] * 32, """
   if (t % 2) atomicAdd((float4*)cell, make_float4(1, 1, 1, 1)); else atomicAdd(&cell[t / 2 % 4], 1.0f);
-  P[t] = 0;
-}}"""
-    assert device.output(text) == [0] * 32
-
-
-def test_a_result_that_nobody_wants(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+  P[t] = 0;""", before="__device__ float cell[4];"),
+    Story("a result that nobody wants", [28] * 96, """
   __shared__ int sum;
   if (t == 0) sum = 0;
   __syncthreads();
   if (M[t] > 3) atomicAdd(&sum, 1);
   __syncthreads();
-  P[blockIdx.x * 32 + t] = sum;
-}}"""
+  P[blockIdx.x * 32 + t] = sum;""", grid=3, n=96),
+    Story("a lock built of an exchange", [496] * 32, """
+  __shared__ int lock, sum;
+  if (t == 0) lock = sum = 0;
+  __syncthreads();
+  bool done = false;
+  while (!done) {
+    if (atomicCAS(&lock, 0, 1) == 0) {
+      atomicAdd(&sum, t);
+      atomicExch(&lock, 0);
+      done = true;
+    }
+  }
+  __syncthreads();
+  P[t] = sum;""", budget=5_000),
+    Story("a float maximum built of compare and swap", [15.5] * 32, """
+  __shared__ int most;
+  if (t == 0) most = __float_as_int(-1.0f);
+  __syncthreads();
+  int old = atomicAdd(&most, 0), seen;
+  do {
+    seen = old;
+    if (__int_as_float(seen) >= M[t * 7 % 32] * 0.5f) break;
+    old = atomicCAS(&most, seen, __float_as_int(M[t * 7 % 32] * 0.5f));
+  } while (old != seen);
+  __syncthreads();
+  P[t] = __int_as_float(most);"""),
+]  # fmt: skip
 
-    assert device.output(text, grid=3, n=96) == [28] * 96
+
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_a_story(device, story):
+    story.check(device)
 
 
 def test_all_blocks_meet_in_global_memory(device, monkeypatch):
@@ -155,43 +177,3 @@ def test_all_blocks_meet_in_global_memory(device, monkeypatch):
     monkeypatch.setattr("kernels.device.memory.placement.CHUNK_LANES", 64)
 
     assert sorted(device.output(text, grid=5, n=160)) == list(range(160))
-
-
-def test_a_lock_built_of_an_exchange(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  __shared__ int lock, sum;
-  if (t == 0) lock = sum = 0;
-  __syncthreads();
-  bool done = false;
-  while (!done) {{
-    if (atomicCAS(&lock, 0, 1) == 0) {{
-      atomicAdd(&sum, t);
-      atomicExch(&lock, 0);
-      done = true;
-    }}
-  }}
-  __syncthreads();
-  P[t] = sum;
-}}"""
-
-    assert device.output(text, budget=5_000) == [496] * 32
-
-
-def test_a_float_maximum_built_of_compare_and_swap(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  __shared__ int most;
-  if (t == 0) most = __float_as_int(-1.0f);
-  __syncthreads();
-  int old = atomicAdd(&most, 0), seen;
-  do {{
-    seen = old;
-    if (__int_as_float(seen) >= M[t * 7 % 32] * 0.5f) break;
-    old = atomicCAS(&most, seen, __float_as_int(M[t * 7 % 32] * 0.5f));
-  }} while (old != seen);
-  __syncthreads();
-  P[t] = __int_as_float(most);
-}}"""
-
-    assert device.output(text) == [15.5] * 32

@@ -8,7 +8,7 @@ from kernels.device import Schedule
 from kernels.device.ptx.constructs import waiting_place
 from kernels.device.ptx.module import Instruction
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, example, line, only
+from tests.kernels.device.kernels import HEAD, THREAD, Found, Story, example, line, only
 
 KIND = Verdict.BARRIER_DIVERGENCE
 
@@ -36,68 +36,83 @@ def test_a_barrier_in_a_branch(device):
     )
 
 
-def test_a_barrier_in_both_branches_is_two_barriers(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  if (M[t] < 10) {{
+STORIES = [
+    Story("a barrier in both branches is two barriers", Found(KIND, pair=("one", "two")), """
+  if (M[t] < 10) {
     P[t] = 0;
     __syncthreads();  //@ one
     P[t] += 3;
-  }} else {{
+  } else {
     P[t] = 1;
     __syncthreads();  //@ two
     P[t] *= 5;
-  }}
-}}"""
-
-    finding = only(device.run(text))
-
-    assert (finding.kind, {finding.line, finding.other_line}) == (KIND, {line(text, "one"), line(text, "two")})
-
-
-def test_a_barrier_in_a_loop_of_different_length(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+  }"""),
+    Story("a barrier in a loop of different length", Found(KIND, pair=("loop", "after")), """
   __shared__ float tile[64];
   tile[t] = 0;
-  for (int i = 0; i < t / 32 + 1; ++i) {{
+  for (int i = 0; i < t / 32 + 1; ++i) {
     tile[t] += i;
     __syncthreads();  //@ loop
-  }}
+  }
   tile[t] += 1;
   __syncthreads();  //@ after
-  P[t] = tile[63 - t];
-}}"""
-
-    finding = only(device.run(text, block=64, n=64))
-
-    assert (finding.kind, {finding.line, finding.other_line}) == (KIND, {line(text, "loop"), line(text, "after")})
-
-
-def test_threads_that_have_exited_are_not_waited_for(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+  P[t] = tile[63 - t];""", block=64, n=64),
+    Story("threads that have exited are not waited for", [39 - t for t in range(40)], """
   __shared__ float tile[64];
   if (t >= 40) return;
   tile[t] = t;
   __syncthreads();
-  P[t] = tile[39 - t];
-}}"""
-
-    assert device.output(text, block=64, n=40) == [39 - t for t in range(40)]
-
-
-def test_a_whole_block_that_returns_first(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+  P[t] = tile[39 - t];""", block=64, n=40),
+    Story("a whole block that returns first", [31 - t for t in range(32)] * 2, """
   __shared__ float tile[32];
   if (blockIdx.x == 1) return;
   tile[t] = t;
   __syncthreads();
-  P[blockIdx.x / 2 * 32 + t] = tile[31 - t];
-}}"""
+  P[blockIdx.x / 2 * 32 + t] = tile[31 - t];""", grid=3, n=64),
+    Story("a barrier that a whole block skips is fine", [31 - t for t in range(32)] + list(range(32)), """
+  __shared__ float tile[32];
+  tile[t] = t;
+  if (blockIdx.x == 0) __syncthreads();
+  P[blockIdx.x * 32 + t] = blockIdx.x == 0 ? tile[31 - t] : tile[t];""", grid=2, n=64),
+    Story("syncwarp with a missing lane", Found(KIND, pair=("half", "all")), """
+  if (t < 16) __syncwarp();  //@ half
+  P[t] = 1;
+  __syncthreads();  //@ all"""),
+    Story("lanes that have exited are not missed", [190 + 20] * 20, """
+  if (t >= 20) return;
+  __syncwarp();
+  P[t] = __reduce_add_sync(0xffffffffu, t) + __popc(__ballot_sync(0xffffffffu, 1));""", n=20),
+    Story("two syncwarps of two branches make up one", [2 * (31 - t) if t < 16 else -(31 - t) for t in range(32)], """
+  __shared__ float tile[32];
+  if (M[t] < 16) {
+    tile[t] = t;
+    __syncwarp();
+    P[t] = tile[31 - t];
+  } else {
+    tile[t] = 2 * t;
+    __syncwarp();
+    P[t] = -tile[31 - t];
+  }"""),
+    Story("a barrier that counts", [33 + 100] * 64, """
+  int odd = __syncthreads_count(t % 2 || t > 60);
+  int all = __syncthreads_and(t < 64);
+  int none = __syncthreads_or(t > 64);
+  P[t] = odd + 100 * (all != 0) + 1000 * (none != 0);""", block=64, n=64),
+    Story("a barrier that counts by block and without those that left", [1] * 50 + [11] * 50 + [21] * 50, """
+  if (t >= 50) return;
+  int count = __syncthreads_count(t < 10 * blockIdx.x);
+  P[blockIdx.x * 50 + t] = count + (__syncthreads_and(t < 50) != 0);""", grid=3, block=64, n=150),
+    Story("a barrier orders like any other where it counts", [63 - t + 64 for t in range(64)], """
+  __shared__ float tile[64];
+  tile[t] = t;
+  int count = __syncthreads_count(1);
+  P[t] = tile[63 - t] + count;""", block=64, n=64),
+]  # fmt: skip
 
-    assert device.output(text, grid=3, n=64) == [31 - t for t in range(32)] * 2
+
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_a_story(device, story):
+    story.check(device)
 
 
 def test_blocks_that_pass_the_barrier_go_on_though_another_is_stuck(device):
@@ -117,18 +132,6 @@ def test_blocks_that_pass_the_barrier_go_on_though_another_is_stuck(device):
     assert out[0].tolist() == out[2].tolist() == [2] * 32
 
 
-def test_a_barrier_that_a_whole_block_skips_is_fine(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  __shared__ float tile[32];
-  tile[t] = t;
-  if (blockIdx.x == 0) __syncthreads();
-  P[blockIdx.x * 32 + t] = blockIdx.x == 0 ? tile[31 - t] : tile[t];
-}}"""
-
-    assert device.output(text, grid=2, n=64) == [31 - t for t in range(32)] + list(range(32))
-
-
 @pytest.mark.parametrize("schedule", list(Schedule))
 def test_both_schedules_see_it(device, schedule):
     text = f"""{HEAD} {{
@@ -142,19 +145,6 @@ def test_both_schedules_see_it(device, schedule):
     finding = only(device.run(text, block=64, n=64, schedule=schedule))
 
     assert (finding.kind, {finding.line, finding.other_line}) == (KIND, {line(text, "inner"), line(text, "outer")})
-
-
-def test_syncwarp_with_a_missing_lane(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  if (t < 16) __syncwarp();  //@ half
-  P[t] = 1;
-  __syncthreads();  //@ all
-}}"""
-
-    finding = only(device.run(text))
-
-    assert (finding.kind, {finding.line, finding.other_line}) == (KIND, {line(text, "half"), line(text, "all")})
 
 
 def test_a_shuffle_with_a_missing_lane(device):
@@ -187,67 +177,3 @@ def test_a_shuffle_with_a_missing_lane(device):
 )
 def test_a_place_to_wait_has_its_name_in_cuda(opcode, place):
     assert waiting_place(Instruction(opcode, (), None, None)) == f"`{place}`"
-
-
-def test_lanes_that_have_exited_are_not_missed(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  if (t >= 20) return;
-  __syncwarp();
-  P[t] = __reduce_add_sync(0xffffffffu, t) + __popc(__ballot_sync(0xffffffffu, 1));
-}}"""
-
-    assert device.output(text, n=20) == [190 + 20] * 20
-
-
-def test_two_syncwarps_of_two_branches_make_up_one(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  __shared__ float tile[32];
-  if (M[t] < 16) {{
-    tile[t] = t;
-    __syncwarp();
-    P[t] = tile[31 - t];
-  }} else {{
-    tile[t] = 2 * t;
-    __syncwarp();
-    P[t] = -tile[31 - t];
-  }}
-}}"""
-
-    assert device.output(text) == [2 * (31 - t) if t < 16 else -(31 - t) for t in range(32)]
-
-
-def test_a_barrier_that_counts(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  int odd = __syncthreads_count(t % 2 || t > 60);
-  int all = __syncthreads_and(t < 64);
-  int none = __syncthreads_or(t > 64);
-  P[t] = odd + 100 * (all != 0) + 1000 * (none != 0);
-}}"""
-
-    assert device.output(text, block=64, n=64) == [33 + 100] * 64
-
-
-def test_a_barrier_that_counts_by_block_and_without_those_that_left(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  if (t >= 50) return;
-  int count = __syncthreads_count(t < 10 * blockIdx.x);
-  P[blockIdx.x * 50 + t] = count + (__syncthreads_and(t < 50) != 0);
-}}"""
-
-    assert device.output(text, grid=3, block=64, n=150) == [1] * 50 + [11] * 50 + [21] * 50
-
-
-def test_a_barrier_orders_like_any_other_where_it_counts(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  __shared__ float tile[64];
-  tile[t] = t;
-  int count = __syncthreads_count(1);
-  P[t] = tile[63 - t] + count;
-}}"""
-
-    assert device.output(text, block=64, n=64) == [63 - t + 64 for t in range(64)]

@@ -6,7 +6,7 @@ import pytest
 
 from kernels.device import Unsupported
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, line, only
+from tests.kernels.device.kernels import HEAD, THREAD, Story, line, only
 
 TWO = """__device__ __noinline__ float one(float v) { return v + 1; }
 __device__ __noinline__ float two(float v) { return v * 2; }
@@ -20,10 +20,42 @@ struct B : Base { int k; __device__ B(int k) : k(k) {} __device__ float f(float 
 """
 
 
-def test_threads_that_call_different_functions(device):
-    text = f"{TWO}{HEAD} {{ {THREAD} F f = M[t] > 3 ? one : two; P[t] = f(t) + 100; }}"
+STORIES = [
+    Story("threads that call different functions", [(t + 1 if t > 3 else 2 * t) + 100 for t in range(32)], """
+  F f = M[t] > 3 ? one : two; P[t] = f(t) + 100;""", before=TWO),
+    Story("a pointer that is passed on and stored", [t + 2 if 31 - t > 3 else 4 * t for t in range(32)], """
+  __shared__ F chosen[32];
+  chosen[t] = M[t] > 3 ? one : two;
+  __syncthreads();
+  P[t] = twice(chosen[31 - t], t);""", before=f"""{TWO}
+__device__ __noinline__ float twice(F f, float v) {{ return f(f(v)); }}"""),
+    Story("virtual functions", [t if t > 4 else t + 7 for t in range(32)], """
+  A a;
+  B b(7);
+  const Base* shape = M[t] > 4 ? (const Base*)&a : (const Base*)&b;
+  P[t] = shape->f(t);""", before=SHAPES),
+    Story("a virtual destructor that nobody calls", [t if t > 4 else t + 7 for t in range(32)], """
+  A a;
+  B b(7);
+  const Base* shape = M[t] > 4 ? (const Base*)&a : (const Base*)&b;
+  P[t] = shape->f(t);""",
+          before=SHAPES.replace("= 0;", "= 0; __device__ virtual ~Base() {}")),
+    Story("a barrier inside functions that are called through a pointer", [*range(63, -1, -1), *range(64)], """
+  float (*f)(float) = M[blockIdx.x] == 0 ? turn : keep;
+  P[blockIdx.x * 64 + t] = f(t);""", grid=2, block=64, n=128, before="""__shared__ float tile[64];
+__device__ __noinline__ float turn(float v) {
+  int t = threadIdx.x;
+  tile[t] = v;
+  __syncthreads();
+  return tile[63 - t];
+}
+__device__ __noinline__ float keep(float v) { return v; }"""),
+]  # fmt: skip
 
-    assert device.output(text) == [(t + 1 if t > 3 else 2 * t) + 100 for t in range(32)]
+
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_a_story(device, story):
+    story.check(device)
 
 
 @pytest.mark.parametrize(
@@ -39,20 +71,6 @@ def test_tables_of_functions(device, table):
     text = f"{TWO}{table}\n{HEAD} {{ {THREAD} P[t] = table[t % 2](t); }}"
 
     assert device.output(text) == [2 * t if t % 2 else t + 1 for t in range(32)]
-
-
-def test_a_pointer_that_is_passed_on_and_stored(device):
-    text = f"""{TWO}
-__device__ __noinline__ float twice(F f, float v) {{ return f(f(v)); }}
-{HEAD} {{
-  {THREAD}
-  __shared__ F chosen[32];
-  chosen[t] = M[t] > 3 ? one : two;
-  __syncthreads();
-  P[t] = twice(chosen[31 - t], t);
-}}"""
-
-    assert device.output(text) == [t + 2 if 31 - t > 3 else 4 * t for t in range(32)]
 
 
 def test_functions_of_another_shape_are_not_meant(device):
@@ -76,48 +94,6 @@ __device__ void (*act)(float*) = add;
         return (value + 1 if t & 1 else value * 2) + 1
 
     assert device.output(text) == [wanted(t) for t in range(32)]
-
-
-def test_virtual_functions(device):
-    text = f"""{SHAPES}{HEAD} {{
-  {THREAD}
-  A a;
-  B b(7);
-  const Base* shape = M[t] > 4 ? (const Base*)&a : (const Base*)&b;
-  P[t] = shape->f(t);
-}}"""
-
-    assert device.output(text) == [t if t > 4 else t + 7 for t in range(32)]
-
-
-def test_a_virtual_destructor_that_nobody_calls(device):
-    text = f"""{SHAPES.replace("= 0;", "= 0; __device__ virtual ~Base() {}")}{HEAD} {{
-  {THREAD}
-  A a;
-  B b(7);
-  const Base* shape = M[t] > 4 ? (const Base*)&a : (const Base*)&b;
-  P[t] = shape->f(t);
-}}"""
-
-    assert device.output(text) == [t if t > 4 else t + 7 for t in range(32)]
-
-
-def test_a_barrier_inside_functions_that_are_called_through_a_pointer(device):
-    text = f"""__shared__ float tile[64];
-__device__ __noinline__ float turn(float v) {{
-  int t = threadIdx.x;
-  tile[t] = v;
-  __syncthreads();
-  return tile[63 - t];
-}}
-__device__ __noinline__ float keep(float v) {{ return v; }}
-{HEAD} {{
-  {THREAD}
-  float (*f)(float) = M[blockIdx.x] == 0 ? turn : keep;
-  P[blockIdx.x * 64 + t] = f(t);
-}}"""
-
-    assert device.output(text, grid=2, block=64, n=128) == [*range(63, -1, -1), *range(64)]
 
 
 # -- what goes wrong --------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 
 from kernels.facts import Facts
 from kernels.verdict import Severity, Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, example, line, only
+from tests.kernels.device.kernels import HEAD, THREAD, Found, Story, example, line, only
 
 
 def test_a_read_past_the_end_of_a_buffer(device):
@@ -34,17 +34,48 @@ def test_what_is_read_outside_does_not_stop_the_other_threads(device):
     assert device.run(text).values["P"].tolist()[:24] == list(range(40, 64))
 
 
-def test_a_read_before_the_start_of_a_buffer(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  P[t] = M[t - 1];  //@ read
-}}"""
+STORIES = [
+    Story(
+        "a read before the start of a buffer",
+        Found(Verdict.OUT_OF_BOUNDS, "read", count=1, element="M[-1]", says="before the start of `M`"), """
+  P[t] = M[t - 1];  //@ read"""),
+    Story("an overrun inside a row is no finding", None, "P[t] = M[9 + t];", columns=8),
+    Story(
+        "a write before the start of a shared array",
+        Found(Verdict.OUT_OF_BOUNDS, "write", count=1, element="tile[-1]"), """
+  __shared__ float tile[32];
+  tile[t - n / 32] = t;  //@ write
+  __syncthreads();
+  if (t < 31) P[t] = tile[t];"""),
+    Story("a local array", Found(Verdict.OUT_OF_BOUNDS, "read", count=16, threads=((8, 0, 0),)), """
+  float own[8];
+  for (int i = 0; i < 8; ++i) own[i] = M[i];
+  P[t] = own[(t + (int)M[t]) / 2 % 16];  //@ read"""),
+    Story(
+        "a pointer that means shared memory is checked as such",
+        Found(Verdict.OUT_OF_BOUNDS, "write", count=16, element="tile[16]"), """
+  __shared__ float tile[16];
+  put(tile, t);
+  __syncthreads();
+  P[t] = tile[t % 16];""", before="""__device__ __noinline__ void put(float* where, int t) {
+  where[t] = t;  //@ write
+}"""),
+    Story("a wide access that is partly outside", Found(Verdict.OUT_OF_BOUNDS, "read", count=25, element="M[28]"), """
+  float4 four = reinterpret_cast<float4*>(M)[t];  //@ read
+  P[t] = four.x + four.y + four.z + four.w;""", values=30),
+    Story("single bytes are checked", Found(Verdict.OUT_OF_BOUNDS, "write", count=16), """
+  unsigned char* bytes = reinterpret_cast<unsigned char*>(P);
+  bytes[t] = t;
+  bytes[4 * n - 16 + t] = t;  //@ write""", n=64),
+    Story("guards that hold are believed", [max(t - 1, 0) + (t + 33 if t + 33 < 64 else 0) for t in range(32)], """
+  P[t] = t > 0 ? M[t - 1] : 0;
+  if (t + 33 < 64) P[t] += M[t + 33];"""),
+]  # fmt: skip
 
-    finding = only(device.run(text))
 
-    assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "read"), 1)
-    assert example(finding).element == "M[-1]"
-    assert "before the start of `M`" in finding.message
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_a_story(device, story):
+    story.check(device)
 
 
 def test_a_write_past_the_end_changes_nothing_beside_it(device):
@@ -79,12 +110,6 @@ def test_an_element_of_a_matrix_is_named_by_row_and_column(device):
     assert example(only(device.run(text, columns=8))).element == "M[8][0]"
 
 
-def test_an_overrun_inside_a_row_is_no_finding(device):
-    text = f"{HEAD} {{ {THREAD} P[t] = M[9 + t]; }}"
-
-    assert device.run(text, columns=8).findings == ()
-
-
 def test_a_shared_array_does_not_run_on_into_its_neighbour(device):
     text = f"""{HEAD} {{
   {THREAD}
@@ -100,21 +125,6 @@ def test_a_shared_array_does_not_run_on_into_its_neighbour(device):
     assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "read"), 1)
     assert example(finding).threads == ((31, 0, 0),)
     assert example(finding).element in {"first[32]", "second[32]"}
-
-
-def test_a_write_before_the_start_of_a_shared_array(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  __shared__ float tile[32];
-  tile[t - n / 32] = t;  //@ write
-  __syncthreads();
-  if (t < 31) P[t] = tile[t];
-}}"""
-
-    finding = only(device.run(text))
-
-    assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "write"), 1)
-    assert example(finding).element == "tile[-1]"
 
 
 def test_shared_arrays_with_rows_are_named_by_the_shape_in_the_source(device):
@@ -162,20 +172,6 @@ def test_dynamic_shared_memory_that_the_launch_does_not_give(device):
     assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "write"), 32)
 
 
-def test_a_local_array(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  float own[8];
-  for (int i = 0; i < 8; ++i) own[i] = M[i];
-  P[t] = own[(t + (int)M[t]) / 2 % 16];  //@ read
-}}"""
-
-    finding = only(device.run(text))
-
-    assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "read"), 16)
-    assert example(finding).threads == ((8, 0, 0),)
-
-
 @pytest.mark.parametrize("access", ["P[t] = *where", "*where = t"])
 def test_a_null_pointer(device, access):
     text = f"""{HEAD} {{
@@ -188,24 +184,6 @@ def test_a_null_pointer(device, access):
 
     assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "access"), 32)
     assert finding.message.endswith("through a null pointer.")
-
-
-def test_a_pointer_that_means_shared_memory_is_checked_as_such(device):
-    text = f"""__device__ __noinline__ void put(float* where, int t) {{
-  where[t] = t;  //@ write
-}}
-{HEAD} {{
-  {THREAD}
-  __shared__ float tile[16];
-  put(tile, t);
-  __syncthreads();
-  P[t] = tile[t % 16];
-}}"""
-
-    finding = only(device.run(text))
-
-    assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "write"), 16)
-    assert example(finding).element == "tile[16]"
 
 
 def test_a_wide_access_must_be_aligned(device):
@@ -222,32 +200,6 @@ def test_a_wide_access_must_be_aligned(device):
     assert "multiple of 16 bytes" in finding.message
 
 
-def test_a_wide_access_that_is_partly_outside(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  float4 four = reinterpret_cast<float4*>(M)[t];  //@ read
-  P[t] = four.x + four.y + four.z + four.w;
-}}"""
-
-    finding = only(device.run(text, values=30))
-
-    assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "read"), 25)
-    assert example(finding).element == "M[28]"
-
-
-def test_single_bytes_are_checked(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  unsigned char* bytes = reinterpret_cast<unsigned char*>(P);
-  bytes[t] = t;
-  bytes[4 * n - 16 + t] = t;  //@ write
-}}"""
-
-    finding = only(device.run(text, n=64))
-
-    assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "write"), 16)
-
-
 def test_a_constant_cannot_be_written(device):
     text = f"""__constant__ float table[32];
 {HEAD} {{
@@ -261,13 +213,3 @@ def test_a_constant_cannot_be_written(device):
 
     assert (finding.kind, finding.line, finding.count) == (Verdict.RUNTIME_ERROR, line(text, "write"), 32)
     assert finding.message.endswith("writes `table[0]`, which is a constant.")
-
-
-def test_guards_that_hold_are_believed(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  P[t] = t > 0 ? M[t - 1] : 0;
-  if (t + 33 < 64) P[t] += M[t + 33];
-}}"""
-
-    assert device.output(text) == [max(t - 1, 0) + (t + 33 if t + 33 < 64 else 0) for t in range(32)]

@@ -6,7 +6,7 @@ import pytest
 
 from kernels.device import Schedule, Unsupported
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, line, lines, only
+from tests.kernels.device.kernels import HEAD, THREAD, Story, line, lines, only
 
 # The real header takes seconds to compile, so only one test has it; the others have the instructions that it gives.
 BARRIER = """#define INIT(b, n) asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(&b)), "r"(n) : "memory")
@@ -71,10 +71,8 @@ using Barrier = cuda::barrier<cuda::thread_scope_block>;
     assert device.output(text, block=64, schedule=schedule) == wanted
 
 
-def test_the_primitives(device):
-    text = f"""#include <cuda_awbarrier_primitives.h>
-{HEAD} {{
-  {THREAD}
+STORIES = [
+    Story("the primitives", [31 - t + 100 * (32 - t) for t in range(32)], """
   __shared__ __mbarrier_t barrier;
   __shared__ float tile[32];
   if (t == 0) __mbarrier_init(&barrier, 32);
@@ -84,10 +82,31 @@ def test_the_primitives(device):
   while (!__mbarrier_test_wait(&barrier, token));
   P[t] = tile[31 - t] + 100 * __mbarrier_token_pending_count(token);
   __syncthreads();
-  if (t == 0) __mbarrier_inval(&barrier);
-}}"""
+  if (t == 0) __mbarrier_inval(&barrier);""", before="#include <cuda_awbarrier_primitives.h>"),
+    Story("a count for several arrivals", [1] * 16 + list(range(16, 32)), """
+  __shared__ Token barrier;
+  if (t == 0) INIT(barrier, 64);
+  __syncthreads();
+  P[t] = t;
+  arrive(barrier);
+  Token token = t < 16 ? arrive(barrier, 2) : 0;
+  wait_for(barrier, 0);
+  if (t < 16) P[t] = over(barrier, token);""", before=BARRIER),
+    Story("a barrier that is made anew", list(range(32)), """
+  __shared__ Token barrier;
+  for (int i = 0; i < 3; ++i) {
+    if (t == 0) INIT(barrier, 32);
+    __syncthreads();
+    wait(barrier, arrive(barrier));
+    __syncthreads();
+  }
+  P[t] = t;""", before=BARRIER),
+]  # fmt: skip
 
-    assert device.output(text) == [31 - t + 100 * (32 - t) for t in range(32)]
+
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_a_story(device, story):
+    story.check(device)
 
 
 @schedules
@@ -116,38 +135,6 @@ def test_a_producer_and_a_consumer(device, schedule):
 
     wanted = [21 * (31 - t) for t in range(32)] * 2
     assert device.output(text, grid=2, block=64, n=64, schedule=schedule) == wanted
-
-
-def test_a_count_for_several_arrivals(device):
-    text = f"""{BARRIER}{HEAD} {{
-  {THREAD}
-  __shared__ Token barrier;
-  if (t == 0) INIT(barrier, 64);
-  __syncthreads();
-  P[t] = t;
-  arrive(barrier);
-  Token token = t < 16 ? arrive(barrier, 2) : 0;
-  wait_for(barrier, 0);
-  if (t < 16) P[t] = over(barrier, token);
-}}"""
-
-    assert device.output(text) == [1] * 16 + list(range(16, 32))
-
-
-def test_a_barrier_that_is_made_anew(device):
-    text = f"""{BARRIER}{HEAD} {{
-  {THREAD}
-  __shared__ Token barrier;
-  for (int i = 0; i < 3; ++i) {{
-    if (t == 0) INIT(barrier, 32);
-    __syncthreads();
-    wait(barrier, arrive(barrier));
-    __syncthreads();
-  }}
-  P[t] = t;
-}}"""
-
-    assert device.output(text) == list(range(32))
 
 
 # -- what goes wrong --------------------------------------------------------------------------------------------------

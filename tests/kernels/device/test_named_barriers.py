@@ -6,7 +6,7 @@ import pytest
 
 from kernels.device import Schedule, Unsupported
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, line, lines, only
+from tests.kernels.device.kernels import HEAD, THREAD, Story, line, lines, only
 
 KIND = Verdict.BARRIER_DIVERGENCE
 SYNC = '#define SYNC(n, count) asm volatile("bar.sync %0, %1;" :: "r"(n), "r"(count) : "memory")\n'
@@ -75,43 +75,33 @@ def test_all_threads_at_two_places_of_one_barrier(device, sync):
     assert device.output(text, block=64, n=64) == [63 - t if t < 32 else t - 63 for t in range(64)]
 
 
-def test_a_block_that_does_not_fill_its_last_warp(device):
-    text = f"""{SYNC}{HEAD} {{
-  {THREAD}
+STORIES = [
+    Story("a block that does not fill its last warp", [47 - t for t in range(48)], """
   __shared__ float tile[48];
   tile[t] = t;
   SYNC(1, 64);
-  P[t] = tile[47 - t];
-}}"""
-
-    assert device.output(text, block=48, n=48) == [47 - t for t in range(48)]
-
-
-def test_a_barrier_of_all_threads_is_not_held_up_by_those_that_have_exited(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+  P[t] = tile[47 - t];""", block=48, n=48, before=SYNC),
+    Story("a barrier of all threads is not held up by those that have exited", [39 - t for t in range(40)], """
   __shared__ float tile[64];
   tile[t] = t;
   if (t >= 40) return;
   asm volatile("bar.sync 4;" ::: "memory");
-  P[t] = tile[39 - t];
-}}"""
-
-    assert device.output(text, block=64, n=40) == [39 - t for t in range(40)]
-
-
-def test_blocks_that_use_a_barrier_in_different_ways(device):
-    text = f"""{SYNC}{ARRIVE}{HEAD} {{
-  {THREAD}
+  P[t] = tile[39 - t];""", block=64, n=40),
+    Story(
+        "blocks that use a barrier in different ways",
+        [*range(32), *(63 - t for t in range(32, 64)), *(63 - t for t in range(64))], """
   __shared__ float tile[64];
   tile[t] = t;
   if (blockIdx.x == 0 && t < 32) ARRIVE(1, 64);
   else SYNC(1, 64);
-  P[blockIdx.x * 64 + t] = t < 32 && blockIdx.x == 0 ? tile[t] : tile[63 - t];
-}}"""
+  P[blockIdx.x * 64 + t] = t < 32 && blockIdx.x == 0 ? tile[t] : tile[63 - t];""", grid=2, block=64, n=128,
+          before=SYNC + ARRIVE),
+]  # fmt: skip
 
-    wanted = [*range(32), *(63 - t for t in range(32, 64)), *(63 - t for t in range(64))]
-    assert device.output(text, grid=2, block=64, n=128) == wanted
+
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_a_story(device, story):
+    story.check(device)
 
 
 @schedules

@@ -6,7 +6,7 @@ import pytest
 
 from kernels.device import Schedule, Unsupported
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, example, line, only
+from tests.kernels.device.kernels import HEAD, THREAD, Story, example, line, only
 
 RANGE = range(32)
 
@@ -62,22 +62,38 @@ def test_a_switch(device):
     assert device.output(text) == pytest.approx([wanted(t) for t in RANGE], rel=1e-7)
 
 
-def test_a_switch_by_a_jump_table_of_labels(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+STORIES = [
+    Story("a switch by a jump table of labels", [(10, 20, 30, 20)[t % 4] for t in RANGE], """
   int v = 0;
-  asm volatile("{{\\n"
+  asm volatile("{\\n"
       ".reg .u32 way; and.b32 way, %1, 3;\\n"
       "table: .branchtargets one, two, three, two;\\n"
       "brx.idx way, table;\\n"
       "one: mov.u32 %0, 10; bra.uni out;\\n"
       "two: mov.u32 %0, 20; bra.uni out;\\n"
       "three: mov.u32 %0, 30;\\n"
-      "out: }}" : "=r"(v) : "r"(t));
-  P[t] = v;
-}}"""
+      "out: }" : "=r"(v) : "r"(t));
+  P[t] = v;"""),
+    Story("do while runs once at least", [max(1, -(-t // 5)) for t in RANGE], """
+  int left = t, rounds = 0;
+  do { left -= 5; ++rounds; } while (left > 0);
+  P[t] = rounds;"""),
+    Story("early return", [1 if t > 20 else 2 + t * (t - 1) // 2 for t in RANGE], """
+  P[t] = 1;
+  if (t > 20) return;
+  P[t] = 2;
+  for (int i = 0; ; ++i) {
+    if (i == t) return;
+    P[t] += M[i];
+  }"""),
+    Story("short circuits read nothing they need not", [float(50 < t + 40 < 64 or t == 31) for t in RANGE], """
+  P[t] = t + 40 < 64 && M[t + 40] > 50 || t == 31;"""),
+]  # fmt: skip
 
-    assert device.output(text) == [(10, 20, 30, 20)[t % 4] for t in RANGE]
+
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_a_story(device, story):
+    story.check(device)
 
 
 def test_loops_of_different_lengths(device):
@@ -98,17 +114,6 @@ def test_loops_of_different_lengths(device):
     assert device.output(text) == [wanted(t) for t in RANGE]
 
 
-def test_do_while_runs_once_at_least(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  int left = t, rounds = 0;
-  do {{ left -= 5; ++rounds; }} while (left > 0);
-  P[t] = rounds;
-}}"""
-
-    assert device.output(text) == [max(1, -(-t // 5)) for t in RANGE]
-
-
 def test_collatz_where_no_two_threads_agree(device):
     text = f"""{HEAD} {{
   {THREAD}
@@ -125,21 +130,6 @@ def test_collatz_where_no_two_threads_agree(device):
         return 0 if x == 1 else 1 + wanted(3 * x + 1 if x % 2 else x // 2)
 
     assert device.output(text) == [wanted(t + 1) for t in RANGE]
-
-
-def test_early_return(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  P[t] = 1;
-  if (t > 20) return;
-  P[t] = 2;
-  for (int i = 0; ; ++i) {{
-    if (i == t) return;
-    P[t] += M[i];
-  }}
-}}"""
-
-    assert device.output(text) == [1 if t > 20 else 2 + t * (t - 1) // 2 for t in RANGE]
 
 
 def test_goto(device):
@@ -161,12 +151,6 @@ out:
 
     sums = [sum(range(max(t, 1))) for t in RANGE]
     assert device.output(text) == [total + 0.5 if t % 2 else -total for t, total in enumerate(sums)]
-
-
-def test_short_circuits_read_nothing_they_need_not(device):
-    text = f"{HEAD} {{ {THREAD} P[t] = t + 40 < 64 && M[t + 40] > 50 || t == 31; }}"
-
-    assert device.output(text) == [float(50 < t + 40 < 64 or t == 31) for t in RANGE]
 
 
 def test_different_blocks_go_different_ways(device):

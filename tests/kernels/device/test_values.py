@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.kernels.device.kernels import HEAD, THREAD, Device, compiled, only
+from tests.kernels.device.kernels import HEAD, THREAD, Device, Story, compiled, only
 
 RANGE = range(32)
 
@@ -36,81 +36,71 @@ def test_types(device, body, wanted):
     assert device.output(f"{HEAD} {{ {THREAD} {body} }}") == [wanted(t) for t in RANGE]
 
 
-def test_four_floats_at_once(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+STORIES = [
+    Story("four floats at once", [31 - t for t in RANGE], """
   __shared__ float4 tile[8];
-  if (t < 8) {{
+  if (t < 8) {
     float4 v = reinterpret_cast<float4*>(M)[t];
     tile[7 - t] = make_float4(v.w, v.z, v.y, v.x);
-  }}
+  }
   __syncthreads();
-  if (t < 8) reinterpret_cast<float4*>(P)[t] = tile[t];
-}}"""
-
-    assert device.output(text) == [31 - t for t in RANGE]
-
-
-def test_two_doubles_at_once_from_a_pointer_of_unknown_space(device):
-    text = f"""__device__ __noinline__ double2 get(const double2* where, int t) {{ return where[t]; }}
-{HEAD} {{
-  {THREAD}
+  if (t < 8) reinterpret_cast<float4*>(P)[t] = tile[t];"""),
+    Story("two doubles at once from a pointer of unknown space", [31.5 - t for t in RANGE], """
   __shared__ double2 tile[32];
   tile[t] = make_double2(t, 0.5);
   __syncthreads();
   double2 v = get(tile, 31 - t);
-  P[t] = v.x + v.y;
-}}"""
-
-    assert device.output(text) == [31.5 - t for t in RANGE]
-
-
-def test_a_pointer_that_means_another_space_in_each_thread(device):
-    text = f"""__device__ __noinline__ float get(const float* where) {{ return *where; }}
-{HEAD} {{
-  {THREAD}
+  P[t] = v.x + v.y;""", before="__device__ __noinline__ double2 get(const double2* where, int t) { return where[t]; }"),
+    Story(
+        "a pointer that means another space in each thread",
+        [(t, 100 + t, 200 + t + t % 4)[t % 3] for t in RANGE], """
   __shared__ float tile[32];
   float own[4];
   tile[t] = 100 + t;
   for (int i = 0; i < 4; ++i) own[i] = 200 + M[t] + i;
   const float* where = t % 3 == 0 ? M + t : t % 3 == 1 ? tile + t : own + (t & 3);
-  P[t] = get(where);
-}}"""
-
-    assert device.output(text) == [(t, 100 + t, 200 + t + t % 4)[t % 3] for t in RANGE]
-
-
-def test_a_large_structure_goes_into_a_function_and_another_comes_out(device):
-    text = f"""struct Box {{ float low[3]; int count; double weight; }};
-__device__ __noinline__ Box grow(Box box, int by) {{
+  P[t] = get(where);""", before="__device__ __noinline__ float get(const float* where) { return *where; }"),
+    Story(
+        "a large structure goes into a function and another comes out",
+        [t % 3 - 1 + 100 * (t + 2) + 1 + 1000 * t for t in RANGE], """
+  Box box = {{M[t], M[t] + 1, M[t] + 2}, t, 0.25};
+  Box grown = grow(grow(box, t), 1);
+  P[t] = grown.low[t % 3] + 100 * grown.count + (float)grown.weight + 1000 * box.count;""",
+          before="""struct Box { float low[3]; int count; double weight; };
+__device__ __noinline__ Box grow(Box box, int by) {
   for (int i = 0; i < 3; ++i) box.low[i] -= by;
   box.count += 1;
   box.weight *= 2;
   return box;
-}}
-{HEAD} {{
-  {THREAD}
-  Box box = {{{{M[t], M[t] + 1, M[t] + 2}}, t, 0.25}};
-  Box grown = grow(grow(box, t), 1);
-  P[t] = grown.low[t % 3] + 100 * grown.count + (float)grown.weight + 1000 * box.count;
-}}"""
-
-    assert device.output(text) == [t % 3 - 1 + 100 * (t + 2) + 1 + 1000 * t for t in RANGE]
-
-
-def test_a_function_that_writes_to_its_callers_variables(device):
-    text = f"""__device__ __noinline__ void divide(int a, int b, int* quotient, int* rest) {{
-  *quotient = a / b;
-  *rest = a % b;
-}}
-{HEAD} {{
-  {THREAD}
+}"""),
+    Story("a function that writes to its callers variables", [t // 5 * 10 + t % 5 for t in RANGE], """
   int quotient, rest;
   divide(t, 5, &quotient, &rest);
-  P[t] = quotient * 10 + rest;
-}}"""
+  P[t] = quotient * 10 + rest;""",
+          before="""__device__ __noinline__ void divide(int a, int b, int* quotient, int* rest) {
+  *quotient = a / b;
+  *rest = a % b;
+}"""),
+    Story("constant memory", [(10, 25, -30, 0)[t % 4] + ((1, 2, 3), (4, 5, 6))[t % 2][t % 3] + 1 for t in RANGE], """
+  P[t] = weights[t % 4] * 10 + steps[t % 2][t % 3] + (nothing == nullptr);""",
+          before="""__constant__ float weights[4] = {1, 2.5f, -3, 0};
+__constant__ int steps[2][3] = {{1, 2, 3}, {4, 5, 6}};
+__constant__ float* const nothing = nullptr;"""),
+    Story("a module variable that points at another", [((5, 6, 7), (2, 3, 4))[t % 2][t % 3] for t in RANGE], """
+  P[t] = tables[t % 2][t % 3];""", before="""__device__ float first[4] = {1, 2, 3, 4}, second[4] = {5, 6, 7, 8};
+__device__ float* tables[2] = {second, first + 1};"""),
+    Story("all dynamic arrays are one", [31 - t + 2 * t for t in RANGE], """
+  int* counts = reinterpret_cast<int*>(tile + 32);
+  tile[t] = M[t];
+  counts[t] = 2 * t;
+  __syncthreads();
+  P[t] = tile[31 - t] + counts[t];""", shared=256, before="extern __shared__ float tile[];"),
+]  # fmt: skip
 
-    assert device.output(text) == [t // 5 * 10 + t % 5 for t in RANGE]
+
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_a_story(device, story):
+    story.check(device)
 
 
 def test_functions_called_by_some_threads_at_several_places(device):
@@ -132,24 +122,6 @@ def test_functions_called_by_some_threads_at_several_places(device):
         return -1 if k > 20 else k * (k - 1) // 2
 
     assert device.output(text) == [sums(t) if t % 2 else sums(t // 2) + 3 if t > 10 else 0 for t in RANGE]
-
-
-def test_constant_memory(device):
-    text = f"""__constant__ float weights[4] = {{1, 2.5f, -3, 0}};
-__constant__ int steps[2][3] = {{{{1, 2, 3}}, {{4, 5, 6}}}};
-__constant__ float* const nothing = nullptr;
-{HEAD} {{ {THREAD} P[t] = weights[t % 4] * 10 + steps[t % 2][t % 3] + (nothing == nullptr); }}"""
-
-    wanted = [(10, 25, -30, 0)[t % 4] + ((1, 2, 3), (4, 5, 6))[t % 2][t % 3] + 1 for t in RANGE]
-    assert device.output(text) == wanted
-
-
-def test_a_module_variable_that_points_at_another(device):
-    text = f"""__device__ float first[4] = {{1, 2, 3, 4}}, second[4] = {{5, 6, 7, 8}};
-__device__ float* tables[2] = {{second, first + 1}};
-{HEAD} {{ {THREAD} P[t] = tables[t % 2][t % 3]; }}"""
-
-    assert device.output(text) == [((5, 6, 7), (2, 3, 4))[t % 2][t % 3] for t in RANGE]
 
 
 @pytest.mark.parametrize("observe", [True, False])
@@ -180,20 +152,6 @@ def test_a_module_variable_that_is_an_operand():
 
     assert execution.findings == ()
     assert execution.values["M"][0] == 0 + 2
-
-
-def test_all_dynamic_arrays_are_one(device):
-    text = f"""extern __shared__ float tile[];
-{HEAD} {{
-  {THREAD}
-  int* counts = reinterpret_cast<int*>(tile + 32);
-  tile[t] = M[t];
-  counts[t] = 2 * t;
-  __syncthreads();
-  P[t] = tile[31 - t] + counts[t];
-}}"""
-
-    assert device.output(text, shared=256) == [31 - t + 2 * t for t in RANGE]
 
 
 def test_three_dimensional_grids_and_blocks(device):

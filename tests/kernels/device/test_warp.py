@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.verdict import Severity, Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, example, line, only
+from tests.kernels.device.kernels import HEAD, THREAD, Found, Story, example, line, only
 
 ALL = "0xffffffffu"
 RANGE = range(32)
@@ -36,58 +36,62 @@ def test_shuffles(device, expression, source):
     assert device.output(shuffled(expression)) == [source(t) for t in RANGE]
 
 
-def test_a_shuffle_in_each_of_three_warps(device):
-    text = f"{HEAD} {{ {THREAD} P[t] = __shfl_sync({ALL}, M[t % 64] + t / 64 * 100, 1); }}"
-
-    assert device.output(text, block=96, n=96) == [1] * 32 + [33] * 32 + [101] * 32
-
-
-def test_a_shuffle_of_wide_values(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+STORIES = [
+    Story("a shuffle in each of three warps", [1] * 32 + [33] * 32 + [101] * 32, f"""
+  P[t] = __shfl_sync({ALL}, M[t % 64] + t / 64 * 100, 1);""", block=96, n=96),
+    Story("a shuffle of wide values", [(t ^ 1) + 0.5 + min(t + 1, 31) for t in RANGE], f"""
   double d = t + 0.5;
   long long i = (1LL << 40) + t;
-  P[t] = __shfl_xor_sync({ALL}, d, 1) + (float)(__shfl_down_sync({ALL}, i, 1) - (1LL << 40));
-}}"""
-
-    assert device.output(text) == [(t ^ 1) + 0.5 + min(t + 1, 31) for t in RANGE]
-
-
-def test_a_butterfly_sum(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+  P[t] = __shfl_xor_sync({ALL}, d, 1) + (float)(__shfl_down_sync({ALL}, i, 1) - (1LL << 40));"""),
+    Story("a butterfly sum", [496] * 32, f"""
   float v = M[t];
   for (int step = 16; step; step /= 2) v += __shfl_xor_sync({ALL}, v, step);
-  P[t] = v;
-}}"""
-
-    assert device.output(text) == [496] * 32
-
-
-def test_a_shuffle_in_the_half_warp_that_its_mask_names(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+  P[t] = v;"""),
+    Story("a shuffle in the half warp that its mask names", [t ^ 3 if t >= 16 else t ^ 5 for t in RANGE], """
   float v = M[t];
   if (v >= 16) v = __shfl_xor_sync(0xffff0000u, v, 3);
   else v = __shfl_xor_sync(0x0000ffffu, v, 5);
-  P[t] = v;
-}}"""
-
-    assert device.output(text) == [t ^ 3 if t >= 16 else t ^ 5 for t in RANGE]
-
-
-def test_a_shuffle_from_a_thread_that_takes_no_part_gives_nothing(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+  P[t] = v;"""),
+    Story(
+        "a shuffle from a thread that takes no part gives nothing",
+        Found(Verdict.UNINITIALIZED_READ, "shuffle", count=1), """
   float v = M[t];
   if (v < 16)
     v = __shfl_down_sync(0x0000ffffu, v, 1);  //@ shuffle
-  P[t] = v;
-}}"""
+  P[t] = v;"""),
+    Story("the last warp may be part of one", [32 + 3200] * 32 + [8 + 800] * 8, f"""
+  unsigned mask = __ballot_sync({ALL}, t < n);
+  P[t] = __reduce_add_sync(mask, 1) + 100 * __popc(mask);""", block=40, n=40),
+    Story("votes", [1 + 4 + 16] * 32, f"""
+  int v = (int)M[t];
+  P[t] = 1 * (__all_sync({ALL}, v < 32) != 0) + 2 * (__all_sync({ALL}, v < 31) != 0)
+       + 4 * (__any_sync({ALL}, v == 7) != 0) + 8 * (__any_sync({ALL}, v == 70) != 0)
+       + 16 * (__uni_sync({ALL}, v > 50) != 0) + 32 * (__uni_sync({ALL}, v > 5) != 0);"""),
+    Story("match all", [0xFFFFFFFF] * 32, f"""
+  int same, different;
+  unsigned one = __match_all_sync({ALL}, (int)M[t] / 32, &same);
+  unsigned two = __match_all_sync({ALL}, (int)M[t] / 31, &different);
+  reinterpret_cast<unsigned*>(P)[t] = (same ? one : 0) - (different ? 1 : two);""", dtype="u4"),
+    Story("active threads inside a branch", [15] * 4 + [0] * 28, """
+  unsigned v = 0;
+  if (M[t] < 4) v = __activemask();
+  reinterpret_cast<unsigned*>(P)[t] = v;""", dtype="u4"),
+    Story("votes count only the threads that are there", [5] * 8 + [-1] * 24, """
+  int v = -1;
+  if (M[t] < 8) v = __popc(__ballot_sync(0xff, t % 2)) + (__all_sync(0xff, t < 8) != 0);
+  P[t] = v;"""),
+    Story("lane masks and numbers", [t % 32 + t % 32 * 1000 + (32 - t % 32) * 100000 for t in range(64)], """
+  unsigned lane, lt, ge;
+  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lt));
+  asm("mov.u32 %0, %%lanemask_ge;" : "=r"(ge));
+  P[t] = lane + 1000 * __popc(lt) + 100000 * __popc(ge);""", block=64, n=64),
+]  # fmt: skip
 
-    finding = only(device.run(text))
 
-    assert (finding.kind, finding.line, finding.count) == (Verdict.UNINITIALIZED_READ, line(text, "shuffle"), 1)
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_a_story(device, story):
+    story.check(device)
 
 
 def test_a_shuffle_names_a_thread_that_takes_part(device):
@@ -100,28 +104,6 @@ def test_a_shuffle_names_a_thread_that_takes_part(device):
 }}"""
 
     assert example(only(device.run(text))).threads == ((16, 0, 0),)
-
-
-def test_the_last_warp_may_be_part_of_one(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  unsigned mask = __ballot_sync({ALL}, t < n);
-  P[t] = __reduce_add_sync(mask, 1) + 100 * __popc(mask);
-}}"""
-
-    assert device.output(text, block=40, n=40) == [32 + 3200] * 32 + [8 + 800] * 8
-
-
-def test_votes(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  int v = (int)M[t];
-  P[t] = 1 * (__all_sync({ALL}, v < 32) != 0) + 2 * (__all_sync({ALL}, v < 31) != 0)
-       + 4 * (__any_sync({ALL}, v == 7) != 0) + 8 * (__any_sync({ALL}, v == 70) != 0)
-       + 16 * (__uni_sync({ALL}, v > 50) != 0) + 32 * (__uni_sync({ALL}, v > 5) != 0);
-}}"""
-
-    assert device.output(text) == [1 + 4 + 16] * 32
 
 
 @pytest.mark.parametrize(
@@ -144,54 +126,6 @@ def test_what_a_warp_finds_together(device, expression, wanted):
     text = f"{HEAD} {{ {THREAD} reinterpret_cast<unsigned*>(P)[t] = {expression}; }}"
 
     assert device.output(text, "u4") == [wanted(t) for t in RANGE]
-
-
-def test_match_all(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  int same, different;
-  unsigned one = __match_all_sync({ALL}, (int)M[t] / 32, &same);
-  unsigned two = __match_all_sync({ALL}, (int)M[t] / 31, &different);
-  reinterpret_cast<unsigned*>(P)[t] = (same ? one : 0) - (different ? 1 : two);
-}}"""
-
-    assert device.output(text, "u4") == [0xFFFFFFFF] * 32
-
-
-def test_active_threads_inside_a_branch(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  unsigned v = 0;
-  if (M[t] < 4) v = __activemask();
-  reinterpret_cast<unsigned*>(P)[t] = v;
-}}"""
-
-    assert device.output(text, "u4") == [15] * 4 + [0] * 28
-
-
-def test_votes_count_only_the_threads_that_are_there(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  int v = -1;
-  if (M[t] < 8) v = __popc(__ballot_sync(0xff, t % 2)) + (__all_sync(0xff, t < 8) != 0);
-  P[t] = v;
-}}"""
-
-    assert device.output(text) == [5] * 8 + [-1] * 24
-
-
-def test_lane_masks_and_numbers(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  unsigned lane, lt, ge;
-  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
-  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lt));
-  asm("mov.u32 %0, %%lanemask_ge;" : "=r"(ge));
-  P[t] = lane + 1000 * __popc(lt) + 100000 * __popc(ge);
-}}"""
-
-    wanted = [t % 32 + t % 32 * 1000 + (32 - t % 32) * 100000 for t in range(64)]
-    assert device.output(text, block=64, n=64) == wanted
 
 
 def test_the_slot_of_a_warp_is_not_its_number(device):

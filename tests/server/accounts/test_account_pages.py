@@ -136,12 +136,11 @@ class TestProfile:
         assert person(portal).name == "Ada O’Brien-Lovelace, Jr."
         save(client, pseudonym="Night Owl", time_zone="Europe/Vienna")
         save(client, pseudonym="Night Owl", time_zone="UTC")
-        with portal.course.sessions.begin() as session:
-            events = session.scalars(select(AuditEvent).order_by(AuditEvent.id)).all()
-            assert [(event.action, event.detail) for event in events] == [
-                ("person.changed", {"changed": ["name"]}),
-                ("person.changed", {"changed": ["pseudonym"]}),
-            ]
+        events = portal.course.rows(select(AuditEvent).order_by(AuditEvent.id))
+        assert [(event.action, event.detail) for event in events] == [
+            ("person.changed", {"changed": ["name"]}),
+            ("person.changed", {"changed": ["pseudonym"]}),
+        ]
 
     @ONE_DATABASE
     @pytest.mark.parametrize("name", ["bob", "B.O.B", "b\u043eb", "Quiet Otter 417", "", "<b>x</b>"])
@@ -290,9 +289,8 @@ class TestTokens:
         client.post_form(f"/account/tokens/{number}/revoke")
         assert portal.client.get("/api/v1/submissions/none", headers=headers).status_code == 401
         assert "No tokens yet" in client.page("/account/tokens")
-        with portal.course.sessions.begin() as session:
-            told = session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()
-            assert told == ["token.created", "token.revoked"]
+        told = portal.course.rows(select(AuditEvent.action).order_by(AuditEvent.id))
+        assert told == ["token.created", "token.revoked"]
 
     def test_it_allows_what_was_chosen_and_the_list_shows_it(self, portal):
         client = client_of(portal, "ada")
@@ -308,10 +306,9 @@ class TestTokens:
 
     def test_it_ends_when_it_was_to(self, portal):
         client_of(portal, "ada").post_form("/account/tokens", name="laptop", days="7")
-        with portal.course.sessions.begin() as session:
-            row = session.scalars(select(ApiToken)).one()
-            assert row.expires_at is not None
-            assert (row.expires_at - row.created_at).days == 7
+        row = portal.course.row(select(ApiToken))
+        assert row.expires_at is not None
+        assert (row.expires_at - row.created_at).days == 7
 
     @pytest.mark.parametrize(
         ("name", "days", "field"), [("", "30", "name"), ("x" * 101, "30", "name"), ("laptop", "99999", "days"),

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 from click import Command, Context, Group
-from click.testing import CliRunner, Result
 
 from server.accounts.service import find_by_token, sign_in
 from server.courses.service import find_assignment
 from server.database.engine import Sessions, connect, sessions
 from server.dispatching.dispatch import take
 from server.grading.attempts import ticket_of
+from tests.server.commands.admin import done, refused, run, told
 from tests.server.course import NOW, ACourse
 from worker.commands.root import Exit, tilelab
 from worker.contract.broker import connect_redis
@@ -45,24 +45,6 @@ def ready(url: str, sqlite_url: str) -> Iterator[Sessions]:
     engine.dispose()
 
 
-def run(*arguments: str, stdin: str = "") -> Result:
-    return CliRunner().invoke(tilelab, ["admin", *arguments], input=stdin)
-
-
-def done(*arguments: str, stdin: str = "") -> str:
-    result = run(*arguments, stdin=stdin)
-    assert result.exit_code == Exit.ACCEPTED, result.output
-    return result.stdout
-
-
-def refused(code: Exit, *arguments: str) -> str:
-    result = run(*arguments)
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
-    return result.stderr
-
-
 def verbs(command: Command | None, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """A command and all below it."""
     yield words
@@ -79,24 +61,24 @@ def test_each_verb_shows_how_it_is_used(verb: tuple[str, ...]) -> None:
 
 
 def test_a_database_is_made_ready(url: str) -> None:
-    assert "tilelab admin migrate" in refused(Exit.SYSTEM_FAULT, "user", "list")
-    assert "tilelab admin migrate" in refused(Exit.SYSTEM_FAULT, "migrate", "--check")
-    assert json.loads(done("migrate", "--json"))["changed"] is True
-    assert json.loads(done("migrate", "--json"))["changed"] is False
+    assert "tilelab admin migrate" in refused("user", "list", code=Exit.SYSTEM_FAULT)
+    assert "tilelab admin migrate" in refused("migrate", "--check", code=Exit.SYSTEM_FAULT)
+    assert told("migrate")["changed"] is True
+    assert told("migrate")["changed"] is False
     assert "already have version" in done("migrate", "--check")
-    assert "ada@example.edu" in refused(Exit.WRONG_USE, "jobs", "list", "--person", "ada@example.edu")
+    assert "ada@example.edu" in refused("jobs", "list", "--person", "ada@example.edu")
     assert done("user", "list") == ""
 
 
 def test_no_database_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.delenv("DATABASE_URL_FILE", raising=False)
-    assert "DATABASE_URL is not set" in refused(Exit.SYSTEM_FAULT, "migrate")
+    assert "DATABASE_URL is not set" in refused("migrate", code=Exit.SYSTEM_FAULT)
 
 
 def test_a_course_is_set_up_by_hand(ready: Sessions) -> None:
     added = ["user", "add", "Ada@example.edu", "Ada Lovelace", "--course", "demo", "--role", "instructor"]
-    made: dict[str, Any] = json.loads(done(*added, "--password", "--token", "--json", stdin=f"{PASSWORD}\n"))
+    made: dict[str, Any] = told(*added, "--password", "--token", stdin=f"{PASSWORD}\n")
     assert (made["email"], made["name"]) == ("ada@example.edu", "Ada Lovelace")
     assert sign_in(ready, "ada@example.edu", PASSWORD)
     with ready.begin() as session:
@@ -107,7 +89,7 @@ def test_a_course_is_set_up_by_hand(ready: Sessions) -> None:
     done("course", "enrol", "demo", "bob@example.edu")
     assigned = ["course", "assign", "demo", "tiled", "--device-class", "h200", "--due", "2026-03-01T23:59+01:00"]
     done(*assigned, "--points", "10", "--tile", "16")
-    shown = json.loads(done("course", "list", "demo", "--json"))
+    shown = told("course", "list", "demo")
     assert [(member["email"], member["role"]) for member in shown["members"]] == [
         ("ada@example.edu", "instructor"), ("bob@example.edu", "student"),
     ]  # fmt: skip
@@ -115,7 +97,7 @@ def test_a_course_is_set_up_by_hand(ready: Sessions) -> None:
     assert (assignment["name"], assignment["arch"], assignment["tile"]) == ("tiled", "sm_90", 16)
     assert assignment["due_at"] == "2026-03-01T22:59:00+00:00"
     assert "demo" in done("course", "list")
-    assert [entry["email"] for entry in json.loads(done("user", "list", "--json"))] == [
+    assert [entry["email"] for entry in told("user", "list")] == [
         "ada@example.edu", "bob@example.edu",
     ]  # fmt: skip
     with ready.begin() as session:
@@ -155,7 +137,7 @@ def test_workers_hear_of_it_when_someone_is_erased(ready, monkeypatch, redis_url
     with connect_redis(redis_url) as client:
         claims = RedisClaims(client)
         assert all(claims.claim(ticket, "host-1/cpu-0", 600.0) for ticket in tickets)
-        assert json.loads(done("user", "erase", "ada@example.edu", "--yes", "--json"))["cancelled"] == 1
+        assert told("user", "erase", "ada@example.edu", "--yes")["cancelled"] == 1
         stands = [claim.stand for claim in claims.look(tickets)]
     assert stands == [Stand.REVOKED if broker == "reachable" else Stand.CLAIMED, Stand.CLAIMED]
 
@@ -164,20 +146,20 @@ def test_someone_is_erased_after_a_question(ready: Sessions) -> None:
     done("user", "add", "ada@example.edu", "Ada")
     assert run("user", "erase", "ada@example.edu", stdin="n\n").exit_code == 1
     assert "ada@example.edu" in done("user", "list")
-    assert json.loads(done("user", "erase", "ada@example.edu", "--yes", "--json"))["submissions"] == 0
+    assert told("user", "erase", "ada@example.edu", "--yes")["submissions"] == 0
     assert done("user", "list") == ""
 
 
 def test_a_backup_is_restored_elsewhere(ready: Sessions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done("user", "add", "ada@example.edu", "Ada", "--course", "demo")
     file = str(tmp_path / "backup.zip")
-    told = json.loads(done("backup", file, "--json"))
-    assert told["bytes"] == Path(file).stat().st_size
-    assert "not empty" in refused(Exit.SYSTEM_FAULT, "restore", file)
+    said = told("backup", file)
+    assert said["bytes"] == Path(file).stat().st_size
+    assert "not empty" in refused("restore", file, code=Exit.SYSTEM_FAULT)
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/new.db")
-    assert json.loads(done("restore", file, "--json"))["rows"] == told["rows"]
+    assert told("restore", file)["rows"] == said["rows"]
     assert "ada@example.edu" in done("user", "list")
-    assert "cannot write the file" in refused(Exit.WRONG_USE, "backup", str(tmp_path / "none" / "backup.zip"))
+    assert "cannot write the file" in refused("backup", str(tmp_path / "none" / "backup.zip"))
 
 
 def test_a_backup_to_standard_output_makes_no_file(
@@ -208,5 +190,5 @@ def test_a_backup_to_standard_output_makes_no_file(
     ],
 )
 def test_wrong_use_is_one_line_and_changes_nothing(ready: Sessions, arguments: list[str], words: str) -> None:
-    assert words in refused(Exit.WRONG_USE, *arguments)
+    assert words in refused(*arguments)
     assert done("user", "list") == ""

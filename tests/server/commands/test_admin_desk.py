@@ -2,56 +2,34 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from sqlalchemy import select
 
 from bench.copies.authors import kernel
 from bench.copies.disguises import disguised
 from kernels.verdict import Verdict
-from server.audit.models import AuditEvent
 from server.courses.models import Course, Membership, Role
 from server.database.engine import Sessions
 from server.grading.models import Job, JobState
-from tests.server.commands.test_admin_staff import course, done, made, run
-from tests.server.course import ACourse
+from tests.server.commands.admin import done, refused, run, told
+from tests.server.course import ACourse, read_row, read_rows
 from tests.server.staff.graded import handed_in
 from worker.commands.root import Exit
 from worker.contract.broker import connect_redis
 from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
 from worker.contract.redis_fleet import RedisFleet
 
-__all__ = ["course", "made"]
 
-
-def told(*arguments: str) -> dict[str, object]:
-    found: dict[str, object] = json.loads(done(*arguments, "--json"))
-    return found
-
-
-def refused(*arguments: str) -> str:
-    result = run(*arguments)
-    assert (result.exit_code, result.stdout) == (Exit.WRONG_USE, ""), result.output
-    assert result.stderr.count("\n") == 1
-    return result.stderr
-
-
-def deeds(made: Sessions) -> list[str]:
-    with made.begin() as session:
-        return list(session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)))
-
-
-def test_assignments_are_put_in_order(course: ACourse, made: Sessions) -> None:
+def test_assignments_are_put_in_order(course: ACourse) -> None:
     done("assignment", "set", "gpu", "naive")
     assert done("assignment", "order", "gpu") == "naive\ntiled\n"
     assert told("assignment", "order", "gpu", "tiled")["assignments"] == ["tiled", "naive"]
     assert "no assignment" in refused("assignment", "order", "gpu", "none")
     assert done("assignment", "order", "gpu", "--by-deadline") == "naive\ntiled\n"
-    assert deeds(made).count("course.assignments_ordered") == 2
+    assert course.actions().count("course.assignments_ordered") == 2
 
 
-def test_a_course_is_changed(course: ACourse, made: Sessions) -> None:
+def test_a_course_is_changed(course: ACourse) -> None:
     assert done("course", "change", "gpu", "--title", "Tiles", "--zone", "Europe/Vienna") == (
         "Changed gpu: Tiles (Europe/Vienna).\n"
     )
@@ -63,7 +41,7 @@ def test_a_course_is_changed(course: ACourse, made: Sessions) -> None:
     assert "(Europe/Vienna)." in done("course", "change", "gpu", "--open")
     assert "3 late days" in done("course", "change", "gpu", "--late-days", "3")
     assert "between" in refused("course", "change", "gpu", "--late-days", "-1")
-    assert deeds(made) == ["course.changed"] * 4
+    assert course.actions() == ["course.changed"] * 4
     assert "not a time zone" in refused("course", "change", "gpu", "--zone", "Mars/Base")
     assert "--help" in refused("course", "change", "gpu")
     assert "no course none" in refused("course", "change", "none", "--open")
@@ -89,14 +67,12 @@ def test_times_are_on_the_clock_of_the_course(course: ACourse) -> None:
 
 def test_a_code_for_enrolling_is_made_and_withdrawn(course: ACourse, made: Sessions) -> None:
     code = done("course", "code", "gpu").strip()
-    with made.begin() as session:
-        assert session.scalars(select(Course.enrolment_code)).one() == code
+    assert read_row(made, select(Course.enrolment_code)) == code
     assert told("course", "code", "gpu")["code"] != code
     done("course", "no-code", "gpu")
     assert told("course", "no-code", "gpu") == {"slug": "gpu", "code": None}
-    with made.begin() as session:
-        assert session.scalars(select(Course.enrolment_code)).one() is None
-    assert deeds(made) == ["course.code_made", "course.code_made", "course.code_withdrawn"]
+    assert read_row(made, select(Course.enrolment_code)) is None
+    assert course.actions() == ["course.code_made", "course.code_made", "course.code_withdrawn"]
 
 
 def test_a_member_is_changed_dropped_and_taken_back(course: ACourse, made: Sessions) -> None:
@@ -110,11 +86,10 @@ def test_a_member_is_changed_dropped_and_taken_back(course: ACourse, made: Sessi
     assert "Dropped " in done("roster", "drop", *ada)
     assert told("roster", "drop", *ada)["dropped"] is True
     done("roster", "back", *ada)
-    assert deeds(made) == ["member.changed", "member.changed", "member.dropped", "member.taken_back"]
-    with made.begin() as session:
-        assert session.scalars(select(Membership.role).order_by(Membership.id)).all() == [
-            Role.INSTRUCTOR, Role.ASSISTANT,
-        ]  # fmt: skip
+    assert course.actions() == ["member.changed", "member.changed", "member.dropped", "member.taken_back"]
+    assert read_rows(made, select(Membership.role).order_by(Membership.id)) == [
+        Role.INSTRUCTOR, Role.ASSISTANT,
+    ]  # fmt: skip
     assert "needs at least one instructor" in refused("roster", "drop", "gpu", "ina@example.edu")
     assert "--help" in refused("roster", "change", *ada)
     course.person("eve", None)
@@ -122,30 +97,30 @@ def test_a_member_is_changed_dropped_and_taken_back(course: ACourse, made: Sessi
     assert "nobody@example.edu" in refused("roster", "back", "gpu", "nobody@example.edu")
 
 
-def test_notes_about_a_person_are_added_and_removed(course: ACourse, made: Sessions) -> None:
+def test_notes_about_a_person_are_added_and_removed(course: ACourse) -> None:
     course.person("ada")
     ada = ("roster", "notes", "gpu", "ada@example.edu")
     assert done(*ada) == "No notes about ada@example.edu.\n"
     assert "asks a lot" in done(*ada, "--add", "asks a lot")
-    (found,) = json.loads(done(*ada, "--json"))
+    (found,) = told(*ada)
     assert (found["author"], found["text"]) == (None, "asks a lot")
     assert "Enter a note" in refused(*ada, "--add", " ")
     assert "no note 99" in refused(*ada, "--remove", "99")
-    assert json.loads(done(*ada, "--remove", str(found["id"]), "--json")) == []
-    assert deeds(made) == ["member.note_added", "member.note_removed"]
+    assert told(*ada, "--remove", str(found["id"])) == []
+    assert course.actions() == ["member.note_added", "member.note_removed"]
 
 
-def test_invitations_are_written_as_a_table(course: ACourse, made: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invitations_are_written_as_a_table(course: ACourse, monkeypatch: pytest.MonkeyPatch) -> None:
     course.person("ada")
     assert run("roster", "invitations", "gpu").exit_code == Exit.SYSTEM_FAULT, "no address for the links is set"
     monkeypatch.setenv("TILELAB_PUBLIC_URL", "https://tilelab.example")
     head, line = done("roster", "invitations", "gpu").splitlines()
     assert head == "email,name,link"
     assert line.startswith("ada@example.edu,ada,https://tilelab.example/invitation/")
-    (one,) = json.loads(done("roster", "invitations", "gpu", "--json"))
+    (one,) = told("roster", "invitations", "gpu")
     assert one["email"] == "ada@example.edu"
     assert one["link"] not in line
-    assert deeds(made) == ["invitation.created"] * 2
+    assert course.actions() == ["invitation.created"] * 2
 
 
 def test_what_is_graded_again_is_followed_and_cancelled(course: ACourse, made: Sessions) -> None:
@@ -157,7 +132,7 @@ def test_what_is_graded_again_is_followed_and_cancelled(course: ACourse, made: S
         assert (asked.exit_code, "ada <ada@example.edu>: 10 points for tiled" in asked.stderr) == (2, True)
     queued = told("regrade", "gpu/tiled", "--yes")
     number = str(queued["regrade"])
-    (line,) = json.loads(done("regrades", "list", "gpu", "--json"))
+    (line,) = told("regrades", "list", "gpu")
     assert (str(line["regrade"]), line["total"], line["waiting"]) == (number, 2, 2)
     assert "command line" in done("regrades", "show", "gpu", number)
     assert done("regrades", "cancel", "gpu", number) == "Cancelled: 2.\n"
@@ -167,18 +142,17 @@ def test_what_is_graded_again_is_followed_and_cancelled(course: ACourse, made: S
     }  # fmt: skip
     assert "is waiting" in refused("regrades", "cancel", "gpu", number)
     assert "no regrade 4711" in refused("regrades", "show", "gpu", "4711")
-    assert deeds(made) == ["assignment.regraded", "regrade.cancelled"]
-    with made.begin() as session:
-        assert len(session.scalars(select(Job).where(Job.state == JobState.CANCELLED)).all()) == 2
+    assert course.actions() == ["assignment.regraded", "regrade.cancelled"]
+    assert len(read_rows(made, select(Job).where(Job.state == JobState.CANCELLED))) == 2
 
 
-def test_where_nothing_fits_nothing_is_graded_again_or_noted(course: ACourse, made: Sessions) -> None:
+def test_where_nothing_fits_nothing_is_graded_again_or_noted(course: ACourse) -> None:
     there = handed_in(course, "ada", source=b"// 1")
     nothing = {"count": 0, "waiting": 0, "jobs": [], "regrade": None}
     for words in (["--verdict", "data_race"], ["--state", "queued"], ["--late"]):
         assert told("regrade", "gpu/tiled", *words) == nothing
     assert " ffff." in refused("regrade", "gpu/tiled", "--submission", "ffff")
-    assert deeds(made) == []
+    assert course.actions() == []
     assert "`tilelab admin regrades show gpu " in done("regrade", "gpu/tiled", "--submission", there, "--yes")
     assert told("regrade", "gpu/tiled", "--submission", there) == nothing | {"waiting": 1}
 
@@ -188,14 +162,14 @@ def test_submissions_are_listed_by_what_is_asked_for(course: ACourse) -> None:
     second = handed_in(course, "bob", source=b"// 2")
 
     def listed(*words: str) -> list[str]:
-        return [line["public_id"] for line in json.loads(done("submissions", "gpu", "--json", *words))["submissions"]]
+        return [line["public_id"] for line in told("submissions", "gpu", *words)["submissions"]]
 
     assert set(listed()) == {first, second}
     assert listed("--verdict", "data_race") == listed("--student", "ada@") == [first]
     assert listed("--late") == listed("--state", "queued") == listed("--mode", "check") == []
     assert set(listed("--device", "cpu")) == {first, second}
     assert listed("--device", "h200") == []
-    page = json.loads(done("submissions", "gpu", "--limit", "1", "--json"))
+    page = told("submissions", "gpu", "--limit", "1")
     assert listed("--after", page["next"]) == [({first, second} - {page["next"]}).pop()]
     shown = done("submissions", "gpu", "--assignment", "tiled", "--limit", "1")
     assert shown.endswith(f"For the next page, use --after {page['next']}\n")
@@ -217,17 +191,17 @@ def test_the_audit_is_read(course: ACourse) -> None:
     assert [line.split()[3:5] for line in lines[1:]] == [["command", "line"]] * 2
     assert "member changed" in lines[1]
     assert "section: none → B2" in lines[1]
-    (only,) = json.loads(done("audit", "gpu", "--area", "course", "--json"))["deeds"]
+    (only,) = told("audit", "gpu", "--area", "course")["deeds"]
     assert (only["action"], only["by"], only["submission"]) == ("course code made", None, None)
-    page = json.loads(done("audit", "gpu", "--limit", "1", "--json"))
-    assert json.loads(done("audit", "gpu", "--before", str(page["next"]), "--json"))["deeds"] == [only]
+    page = told("audit", "gpu", "--limit", "1")
+    assert told("audit", "gpu", "--before", str(page["next"]))["deeds"] == [only]
     mistyped = run("audit", "gpu", "--area", "members")
     assert (mistyped.exit_code, "'member', 'password'" in mistyped.stderr) == (Exit.WRONG_USE, True)
     assert "nobody@example.edu" in refused("audit", "gpu", "--by", "nobody@example.edu")
 
 
 def test_a_worker_is_drained_and_it_is_noted_before(
-    course: ACourse, made: Sessions, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    course: ACourse, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REDIS_URL", redis_url)
     record = WorkerRecord(
@@ -241,11 +215,11 @@ def test_a_worker_is_drained_and_it_is_noted_before(
         assert told("worker", "resume", "--all") == {"workers": [{"id": "alpha-1", "wanted": "work", "state": None}]}
         assert fleet.tell(record) is Wanted.WORK
     assert "beta: " in refused("worker", "drain", "beta")
-    assert deeds(made) == ["worker.drained", "worker.resumed"]
+    assert course.actions() == ["worker.drained", "worker.resumed"]
     assert "worker resumed" in done("audit", "--area", "worker").splitlines()[1]
     monkeypatch.setattr(RedisFleet, "want", lambda *_: 1 / 0)
     assert run("worker", "drain", "alpha-1").exit_code == Exit.SYSTEM_FAULT
-    assert deeds(made)[-1] == "worker.drained"
+    assert course.actions()[-1] == "worker.drained"
 
 
 @pytest.mark.parametrize("verb", ["set", "change", "extend"])
@@ -285,7 +259,7 @@ def test_two_names_set_an_exercise(course: ACourse) -> None:
     assert told("course", "enrol", "gpu", "ada@example.edu")["enrolled"] == ["ada@example.edu"]
 
 
-def test_copies_are_listed(course: ACourse, made: Sessions) -> None:
+def test_copies_are_listed(course: ACourse) -> None:
     assert told("copies", "gpu", "tiled") == {
         "students": 0, "identical_files": [], "identical_code": [], "pairs": [], "more_pairs": 0,
         "looked_at": [],
@@ -307,27 +281,29 @@ def test_copies_are_listed(course: ACourse, made: Sessions) -> None:
     assert "3 students: ada@example.edu, bob@example.edu, eve@example.edu" in done("copies", "gpu", "tiled")
     assert "% " in next(line for line in done("copies", "gpu", "tiled").splitlines() if "fay@" in line)
     assert "gpu/none" in refused("copies", "gpu", "none")
-    assert set(deeds(made)) == {"submission.compared"}
+    assert set(course.actions()) == {"submission.compared"}
     done("pair", "fine", bob, ada, "--note", "worked together")
     assert "Looked at, fine: 1 pair." in done("copies", "gpu", "tiled")
     assert told("copies", "gpu", "tiled")["identical_files"] == []
     done("pair", "back", ada, bob)
     assert told("copies", "gpu", "tiled")["looked_at"] == []
     assert "same assignment" in refused("pair", "fine", ada, "none")
-    assert {"submission.pair_looked_at", "submission.pair_taken_back"} < set(deeds(made))
+    assert {"submission.pair_looked_at", "submission.pair_taken_back"} < set(course.actions())
 
 
-def test_a_rubric_is_changed_and_given(course: ACourse, made: Sessions) -> None:
+def test_a_rubric_is_changed_and_given(course: ACourse) -> None:
     assert "No rubric." in done("rubric", "show", "gpu/tiled")
     done("rubric", "add", "gpu/tiled", "Readable", "4", "--text", "Good names.")
     found = told("rubric", "add", "gpu/tiled", "Report", "2")
     assert "2 students" not in done("rubric", "show", "gpu/tiled")
-    assert [(one["title"], one["most"]) for one in found["criteria"]] == [("Readable", 4.0), ("Report", 2.0)]  # type: ignore[attr-defined]
+    assert [(one["title"], one["most"]) for one in found["criteria"]] == [("Readable", 4.0), ("Report", 2.0)]
     ada = handed_in(course, "ada")
     assert told("rubric", "give", ada, "1", "4", "--comment", "Nice.")["rubric"] == 4.0
     assert told("rubric", "give", ada, "2", "1")["why"] == ["rubric 5 of 6"]
     assert "lowers the grade of 1 student" in run("rubric", "remove", "gpu/tiled", "1").stderr
     assert "no criterion 3" in refused("rubric", "remove", "gpu/tiled", "3")
     done("rubric", "change", "gpu/tiled", "1", "--points", "3", "--yes")
-    assert told("grade", "show", "gpu/tiled", "ada@example.edu")["grade"]["points"] == 14.0  # type: ignore[index]
-    assert deeds(made)[-5:] == ["grades.rubric_changed"] * 2 + ["grades.rubric_given"] * 2 + ["grades.rubric_changed"]
+    assert told("grade", "show", "gpu/tiled", "ada@example.edu")["grade"]["points"] == 14.0
+    assert course.actions()[-5:] == ["grades.rubric_changed"] * 2 + ["grades.rubric_given"] * 2 + [
+        "grades.rubric_changed"
+    ]

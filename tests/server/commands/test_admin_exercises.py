@@ -16,14 +16,12 @@ from server.database.engine import Sessions
 from server.dispatching.dispatch import message_of, take
 from server.exercises.stored import figure_of, material_of
 from server.grading.models import Step, StepState
+from tests.server.commands.admin import done, run
 from tests.server.commands.own_exercises import FIGURE, WRONG_SOLUTION, matvec, replace_in
-from tests.server.commands.test_admin_staff import course, done, made, run
-from tests.server.course import AFTER_ANY_PAUSE, ACourse
+from tests.server.course import AFTER_ANY_PAUSE, ACourse, read_rows
 from tests.worker.kept_processes import KeptProcesses
 from worker.commands.root import Exit
 from worker.contract.messages import CPU_QUEUE
-
-__all__ = ["course", "made"]
 
 MATVEC, MATMUL = 'kernel = "MatVec"', 'kernel = "MatrixMulKernel"'
 
@@ -136,8 +134,7 @@ def test_a_folder_whose_solution_is_wrong_is_refused(course: ACourse, made: Sess
         result = run("assignment", *words)
         assert result.exit_code == Exit.WRONG_USE
         assert f"{folder}/solution.cu: wrong_answer: `y[0]` is" in result.stderr
-    with made.begin() as session:
-        assert len(session.scalars(select(Assignment)).all()) == 2
+    assert len(read_rows(made, select(Assignment))) == 2
     assert assigned(made, "gpu/matvec").version == before
     done("assignment", "update", "gpu/matvec", "--exercises", str(tmp_path), "--unchecked")
     assert assigned(made, "gpu/matvec").version != before

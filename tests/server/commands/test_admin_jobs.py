@@ -5,28 +5,23 @@ from __future__ import annotations
 import json
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from server.database.engine import connect, sessions
+from server.database.engine import Sessions
 from server.dispatching.dispatch import take
 from server.grading.models import Job, JobState
+from tests.server.commands import admin
 from tests.server.course import NOW, ACourse
-from worker.commands.root import tilelab
 from worker.contract.messages import CPU_QUEUE
 
 
 @pytest.fixture
-def course(sqlite_url: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("DATABASE_URL", sqlite_url)
-    for name in ("DATABASE_URL_FILE", "REDIS_URL", "REDIS_URL_FILE"):
-        monkeypatch.delenv(name, raising=False)
-    engine = connect(sqlite_url)
-    yield ACourse.make(sessions(engine))
-    engine.dispose()
+def course(made: Sessions) -> ACourse:
+    return ACourse.make(made)
 
 
 def run(*words: str) -> Result:
-    return CliRunner().invoke(tilelab, ["admin", "jobs", *words], standalone_mode=True)
+    return admin.run("jobs", *words)
 
 
 def listed(*words: str) -> list[int]:

@@ -15,13 +15,11 @@ from server.courses.service import find_assignment
 from server.database.engine import Sessions
 from server.exercises.upload import read_zip
 from server.regrades.staging import find_staged
+from tests.server.commands.admin import done, run, told
 from tests.server.commands.own_exercises import matvec, replace_in
-from tests.server.commands.test_admin_staff import course, done, made, run
 from tests.server.course import ACourse
 from tests.worker.kept_processes import KeptProcesses
 from worker.commands.root import Exit
-
-__all__ = ["course", "made"]
 
 STARTER = """
 __global__ void MatVec(float* A, float* x, float* y, int Width) {
@@ -53,7 +51,7 @@ def number_of(made: Sessions, assignment: str) -> int | None:
 
 @pytest.mark.long("the short suite proves an exercise in tests/worker/commands, and publishes one on a page")
 def test_versions_are_added_proven_published_and_exported(folder: Path, made: Sessions, tmp_path: Path) -> None:
-    assert json.loads(done("exercise", "add", "gpu", str(folder), "--json"))["changed"] is True
+    assert told("exercise", "add", "gpu", str(folder))["changed"] is True
     assert run("assignment", "set", "gpu", "tiled", "--own", "--name", "mine").exit_code == Exit.WRONG_USE
     done("exercise", "publish", "gpu/tiled")
     done("assignment", "set", "gpu", "tiled", "--own", "--name", "mine")
@@ -67,14 +65,14 @@ def test_versions_are_added_proven_published_and_exported(folder: Path, made: Se
     replace_in(folder / "handout.md", "Multiply", "Now multiply")
     done("exercise", "add", "gpu", str(folder))
     done("exercise", "publish", "gpu/tiled")
-    assert json.loads(done("exercise", "list", "gpu", "--json"))[0] == {
+    assert told("exercise", "list", "gpu")[0] == {
         "exercise": "tiled", "title": "A matrix times a vector", "draft": False, "versions": [2, 1],
         "assignments": {"mine": 1},
     }  # fmt: skip
     done("assignment", "update", "--all")
     done("assignment", "update", "gpu/mine")
     assert (number_of(made, "gpu/mine"), number_of(made, "gpu/tiled")) == (1, None), "updates keep the version"
-    assert json.loads(done("exercise", "use", "gpu/mine", "--version", "2", "--json"))["staged"] is False
+    assert told("exercise", "use", "gpu/mine", "--version", "2")["staged"] is False
     assert number_of(made, "gpu/mine") == 2
     for number, handout in (("1", b"\nMultiply"), ("2", b"\nNow multiply")):
         file = tmp_path / f"{number}.zip"
@@ -88,7 +86,7 @@ def test_versions_are_added_proven_published_and_exported(folder: Path, made: Se
 
 def test_a_draft_is_shown_and_discarded(folder: Path) -> None:
     done("exercise", "add", "gpu", str(folder), "--name", "other")
-    assert json.loads(done("exercise", "show", "gpu/other", "--json"))["draft"] is True
+    assert told("exercise", "show", "gpu/other")["draft"] is True
     done("exercise", "discard", "gpu/other")
     for verb in ("show", "discard", "publish", "check"):
         assert run("exercise", verb, "gpu/other").exit_code == Exit.WRONG_USE
@@ -105,7 +103,7 @@ def test_a_version_that_judges_otherwise_is_staged(folder: Path, course: ACourse
         assert mine is not None
         course.assignment = mine.id
     course.hand_in("ada")
-    assert json.loads(done("exercise", "use", "gpu/mine", "--version", "2", "--json"))["staged"] is True
+    assert told("exercise", "use", "gpu/mine", "--version", "2")["staged"] is True
     assert number_of(made, "gpu/mine") == 1
     with made.begin() as session:
         mine = find_assignment(session, "gpu/mine")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from sqlalchemy import select
 
 from kernels.verdict import Verdict
@@ -18,39 +16,17 @@ from server.assignments.extension_requests import request_extension
 from server.assignments.settings import AssignmentSettings
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Counts, Extension
-from server.database.engine import Sessions, connect, sessions
+from server.database.engine import Sessions
 from server.grading.models import Job, JobKind
 from server.regrades.requests import request_regrade
 from server.submissions.models import Submission
 from server.talk.comments import write_comment
-from tests.server.course import ACourse
+from tests.server.commands.admin import done, run, told
+from tests.server.course import ACourse, read_row, read_rows
 from tests.server.staff.graded import handed_in, judged
-from worker.commands.root import Exit, tilelab
+from worker.commands.root import Exit
 
 ROSTER = "email,name,role,section\nada@example.edu,Ada,student,A1\nina@example.edu,Ina,instructor,\n"
-
-
-@pytest.fixture
-def made(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sessions]:
-    monkeypatch.setenv("DATABASE_URL", sqlite_url)
-    engine = connect(sqlite_url)
-    yield sessions(engine)
-    engine.dispose()
-
-
-@pytest.fixture
-def course(made: Sessions) -> ACourse:
-    return ACourse.make(made, device_class="", points=10.0)
-
-
-def run(*arguments: str, stdin: str = "") -> Result:
-    return CliRunner().invoke(tilelab, ["admin", *arguments], input=stdin)
-
-
-def done(*arguments: str, stdin: str = "") -> str:
-    result = run(*arguments, stdin=stdin)
-    assert result.exit_code == Exit.ACCEPTED, result.output
-    return result.stdout
 
 
 def test_a_roster_is_shown_read_and_written(course: ACourse, tmp_path: Path) -> None:
@@ -59,10 +35,10 @@ def test_a_roster_is_shown_read_and_written(course: ACourse, tmp_path: Path) -> 
     shown = done("roster", "import", "gpu", str(file), "--dry-run")
     assert "new" in shown
     assert shown.endswith("Dry run, no changes: 2 new.\n")
-    assert json.loads(done("roster", "export", "gpu", "--json")) == []
-    told = json.loads(done("roster", "import", "gpu", "-", "--json", stdin=ROSTER))
-    assert told["done"] is True
-    assert told["counts"]["new"] == 2
+    assert told("roster", "export", "gpu") == []
+    said = told("roster", "import", "gpu", "-", stdin=ROSTER)
+    assert said["done"] is True
+    assert said["counts"]["new"] == 2
     assert done("roster", "import", "gpu", str(file)) == "Imported: 2 unchanged.\n"
     assert done("roster", "export", "gpu").splitlines() == [
         "email,name,role,section", "ina@example.edu,Ina,instructor,", "ada@example.edu,Ada,student,A1",
@@ -79,8 +55,7 @@ def test_the_last_instructor_stays_at_the_command_line(course: ACourse, made: Se
     assert run("course", "enrol", "gpu", "ina@example.edu", "--role", "student").exit_code == Exit.WRONG_USE
     done("course", "enrol", "gpu", "ada@example.edu", "--role", "instructor")
     done("course", "enrol", "gpu", "ina@example.edu", "--role", "student")
-    with made.begin() as session:
-        last = session.scalars(select(AuditEvent).order_by(AuditEvent.id.desc()).limit(1)).one()
+    last = read_row(made, select(AuditEvent).order_by(AuditEvent.id.desc()).limit(1))
     assert (last.action, last.detail) == ("member.changed", {"role": ["instructor", "student"]})
 
 
@@ -92,7 +67,7 @@ def test_a_roster_with_a_mistake_changes_nothing(course: ACourse) -> None:
     assert result.stderr.count("\n") == 1
     assert run("roster", "import", "gpu", "-", stdin="x\n").exit_code == Exit.WRONG_USE
     assert run("roster", "export", "nowhere").exit_code == Exit.WRONG_USE
-    assert json.loads(done("roster", "export", "gpu", "--json")) == []
+    assert told("roster", "export", "gpu") == []
 
 
 @pytest.mark.parametrize("name", ["nonsense", "v100", "v100-sxm2"])
@@ -102,22 +77,20 @@ def test_a_device_class_that_nothing_can_measure_on_is_refused(course: ACourse, 
 
 
 def test_a_new_assignment_has_the_points_of_the_form_in_the_portal(course: ACourse) -> None:
-    assert (
-        json.loads(done("assignment", "set", "gpu", "naive", "--json"))["points"] == AssignmentSettings().points == 10.0
-    )
+    assert told("assignment", "set", "gpu", "naive")["points"] == AssignmentSettings().points == 10.0
 
 
 def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessions) -> None:
     done("roster", "import", "gpu", "-", stdin=ROSTER)
     due = ["--due", "2026-03-01T23:59+01:00"]
-    told = json.loads(done("assignment", "set", "gpu", "naive", "--points", "5", *due, "--attempts", "3", "--json"))
-    assert (told["name"], told["due_at"], told["attempts"]) == ("naive", "2026-03-01T22:59:00+00:00", 3)
-    told = json.loads(
+    said = told("assignment", "set", "gpu", "naive", "--points", "5", *due, "--attempts", "3")
+    assert (said["name"], said["due_at"], said["attempts"]) == ("naive", "2026-03-01T22:59:00+00:00", 3)
+    said = json.loads(
         done("assignment", "change", "gpu/naive", "--due", "none", "--attempts", "any", "--counts", "last",
              "--unlisted", "--json")
     )  # fmt: skip
-    assert told["changed"] == ["attempts", "counts", "due_at", "listed"]
-    again = json.loads(done("assignment", "change", "gpu/naive", "--counts", "last", "--json"))
+    assert said["changed"] == ["attempts", "counts", "due_at", "listed"]
+    again = told("assignment", "change", "gpu/naive", "--counts", "last")
     assert again["changed"] == []
     more = ("--late-percent", "20", "--due", "2026-03-02T12:00", "--attempts", "any")
     assert done("assignment", "change", "gpu/naive", *more) == (
@@ -161,20 +134,18 @@ def test_extensions_are_granted_from_a_csv_file(course: ACourse, made: Sessions)
     table = "email,due,closes,attempts,reason\r\nada@example.edu,2026-04-08T12:00,,2,was ill\r\n"
     wrong = run(*verb, stdin=f"{table}nobody@example.edu,2026-04-08T12:00\nada2@example.edu,2026-03-01T12:00\n")
     assert re.findall(r"line (\d+): ", wrong.stderr) == ["3", "4", "4"]
-    with made.begin() as session:
-        assert session.scalars(select(Extension)).all() == []
-    assert json.loads(done(*verb, "--json", stdin=table)) == {"extended": ["ada@example.edu"]}
-    with made.begin() as session:
-        (granted,) = session.scalars(select(Extension)).all()
-        assert granted.due_at == datetime(2026, 4, 8, 12, tzinfo=UTC)
-        assert (granted.closes_at, granted.extra_attempts, granted.reason) == (None, 2, "was ill")
+    assert read_rows(made, select(Extension)) == []
+    assert told(*verb, stdin=table) == {"extended": ["ada@example.edu"]}
+    (granted,) = read_rows(made, select(Extension))
+    assert granted.due_at == datetime(2026, 4, 8, 12, tzinfo=UTC)
+    assert (granted.closes_at, granted.extra_attempts, granted.reason) == (None, 2, "was ill")
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["set", "gpu", "nothing"], ["set", "gpu", "naive", "--points", "-1"], ["set", "gpu", "naive", "--due", "soon"],
-        ["change", "gpu/tiled"], ["change", "gpu/none", "--points", "1"], ["change", "gpu/tiled", "--attempts", "0"],
+        ["set", "gpu", "nothing"], ["set", "gpu", "naive", "--due", "soon"],
+        ["change", "gpu/tiled"], ["change", "gpu/none", "--points", "1"],
         ["change", "gpu/tiled", "--attempts", "x"], ["change", "gpu/tiled", "--title", ""],
         ["extend", "gpu/tiled", "nobody@example.edu", "--attempts", "1"],
     ],
@@ -188,12 +159,11 @@ def test_what_was_handed_in_is_graded_again(course: ACourse, made: Sessions) -> 
     handed_in(course, "ada", Verdict.DATA_RACE, source=b"// 1")
     handed_in(course, "bob", Verdict.ACCEPTED, source=b"// 2")
     course.hand_in("eve", source=b"// 3")
-    told = json.loads(done("regrade", "gpu/tiled", "--dry-run", "--json"))
-    assert told == {"count": 2, "waiting": 1, "jobs": [], "regrade": None}
-    told = json.loads(done("regrade", "gpu/tiled", "--verdict", "data_race", "--json"))
-    assert (told["count"], len(told["jobs"])) == (1, 1)
-    with made.begin() as session:
-        assert len(session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all()) == 1
+    said = told("regrade", "gpu/tiled", "--dry-run")
+    assert said == {"count": 2, "waiting": 1, "jobs": [], "regrade": None}
+    said = told("regrade", "gpu/tiled", "--verdict", "data_race")
+    assert (said["count"], len(said["jobs"])) == (1, 1)
+    assert len(read_rows(made, select(Job).where(Job.kind == JobKind.REGRADE))) == 1
     assert run("regrade", "gpu/none").exit_code == Exit.WRONG_USE
 
 
@@ -203,8 +173,8 @@ def test_grades_are_written(course: ACourse) -> None:
     assert done("export", "grades", "gpu").splitlines() == [
         "email,name,section,tiled,total,tiled why", "ada@example.edu,ada,,10,10,", "bob@example.edu,bob,,,0,",
     ]  # fmt: skip
-    told = json.loads(done("export", "grades", "gpu", "--json"))
-    assert told[0]["grades"]["tiled"] == {
+    said = told("export", "grades", "gpu")
+    assert said[0]["grades"]["tiled"] == {
         "points": 10.0, "why": [], "late_days": 0, "submission": made, "corrected": False, "excused": False,
         "held": False,
     }  # fmt: skip
@@ -222,9 +192,9 @@ def test_a_grade_is_corrected_at_the_command_line(course: ACourse) -> None:
     assert done(*more, "--yes").startswith("gpu/tiled, ada@example.edu: 12 of 10 points")
     assert done(*less, "--yes").startswith("gpu/tiled, ada@example.edu: 8 of 10 points")
     assert "Hidden from the student" in done("grade", "hold", *ada)
-    assert json.loads(done("grade", "release", *ada, "--json"))["grade"]["points"] == 8.0
+    assert told("grade", "release", *ada)["grade"]["points"] == 8.0
     assert "excused" in done("grade", "excuse", *ada, "--reason", "was ill", "--yes")
-    assert json.loads(done("export", "grades", "gpu", "--json"))[0]["grades"]["tiled"]["excused"] is True
+    assert told("export", "grades", "gpu")[0]["grades"]["tiled"]["excused"] is True
     assert run("grade", "set", *ada, "-1", "--reason", "x").exit_code == Exit.WRONG_USE
     assert done("grade", "reset", *ada, "--yes").endswith("10 of 10 points.\n")
     assert done("grade", "show", *ada).endswith("10 of 10 points.\n")
@@ -236,9 +206,9 @@ def test_a_command_names_who_loses_points_first(course: ACourse) -> None:
     refused = run(*change)
     assert refused.exit_code == Exit.WRONG_USE
     assert "ada <ada@example.edu>: 10 -> 5" in refused.stderr
-    assert json.loads(done("grade", "show", "gpu/tiled", "ada@example.edu", "--json"))["grade"]["points"] == 10.0
+    assert told("grade", "show", "gpu/tiled", "ada@example.edu")["grade"]["points"] == 10.0
     done(*change, "--yes")
-    assert json.loads(done("grade", "show", "gpu/tiled", "ada@example.edu", "--json"))["grade"]["points"] == 5.0
+    assert told("grade", "show", "gpu/tiled", "ada@example.edu")["grade"]["points"] == 5.0
 
 
 def test_rules_for_points_are_set_at_the_command_line(course: ACourse, made: Sessions) -> None:
@@ -254,7 +224,7 @@ def test_rules_for_points_are_set_at_the_command_line(course: ACourse, made: Ses
     show = ("grade", "show", "gpu/tiled", "ada@example.edu")
     assert done(*show).partition(": ")[2].startswith("6 of 10 points: 60 % ")
     assert "speed-by none" in done(*change, "--speed-by", "none")
-    assert json.loads(done(*show, "--json"))["grade"]["why"] == []
+    assert told(*show)["grade"]["why"] == []
 
 
 def test_a_staged_regrade_is_shown_applied_and_dropped(course: ACourse, made: Sessions) -> None:
@@ -263,11 +233,10 @@ def test_a_staged_regrade_is_shown_applied_and_dropped(course: ACourse, made: Se
     assert "tilelab admin regrades staged gpu/tiled" in done(*staged)
     assert run("regrade", "gpu/tiled").exit_code == Exit.WRONG_USE
     assert done("regrades", "staged", "gpu/tiled").startswith("1 of 1 are not graded yet")
-    with made.begin() as session:
-        job = session.scalars(select(Job.id).where(Job.regrade_id.is_not(None))).one()
+    job = read_row(made, select(Job.id).where(Job.regrade_id.is_not(None)))
     judged(course, job, Verdict.DATA_RACE)
-    told = json.loads(done("regrades", "staged", "gpu/tiled", "--json"))
-    assert told["grades"] == [{"email": "ada@example.edu", "was": 10.0, "now": 0.0}]
+    said = told("regrades", "staged", "gpu/tiled")
+    assert said["grades"] == [{"email": "ada@example.edu", "was": 10.0, "now": 0.0}]
     refused = run("regrades", "apply", "gpu/tiled")
     assert (refused.exit_code, "10 -> 0 points" in refused.stderr) == (Exit.WRONG_USE, True)
     assert done("regrades", "apply", "gpu/tiled", "--yes") == "Applied: 1.\n"
@@ -282,16 +251,16 @@ def test_announcements_are_written_at_the_command_line(course: ACourse, tmp_path
     file.write_text("On *Friday*.")
     assert done("announce", "list", "gpu") == "No announcements in gpu yet.\n"
     assert done("announce", "add", "gpu", "Exam", str(file)) == "Published announcement 1.\n"
-    assert json.loads(done("announce", "add", "gpu/tiled", "Hint", "-", "--json", stdin="x"))["assignment"] == "tiled"
+    assert told("announce", "add", "gpu/tiled", "Hint", "-", stdin="x")["assignment"] == "tiled"
     assert done("announce", "change", "gpu", "1") == "Nothing to change.\n"
-    assert json.loads(done("announce", "change", "gpu", "1", "--title", "Test", "--json"))["title"] == "Test"
+    assert told("announce", "change", "gpu", "1", "--title", "Test")["title"] == "Test"
     done("announce", "withdraw", "gpu", "2")
-    listed = json.loads(done("announce", "list", "gpu", "--json"))
+    listed = told("announce", "list", "gpu")
     assert [(each["number"], each["title"], each["withdrawn"]) for each in listed] == [
         (2, "Hint", True), (1, "Test", False),
     ]  # fmt: skip
     assert "withdrawn" in done("announce", "list", "gpu")
-    assert json.loads(done("announce", "publish", "gpu", "2", "--json"))["withdrawn"] is False
+    assert told("announce", "publish", "gpu", "2")["withdrawn"] is False
     file.write_bytes(b"\xff")
     for wrong in (
         ("add", "gpu", "Exam", str(file)), ("add", "none", "Exam", "-"), ("add", "gpu", "x" * 201, "-"),
@@ -309,11 +278,11 @@ def test_comments_are_written_at_the_command_line(course: ACourse, made: Session
         question = write_comment(session, found, found.person, "Why\nso?", line=1).id
     assert "ada@example.edu  Why so?" in done("comments", "questions", "gpu")
     done("comments", "settle", public_id, str(question))
-    assert json.loads(done("comments", "questions", "gpu", "--json")) == {"open": 0, "questions": []}
-    reply = json.loads(done("comments", "write", public_id, "So.", "--reply", str(question), "--json"))["number"]
+    assert told("comments", "questions", "gpu") == {"open": 0, "questions": []}
+    reply = told("comments", "write", public_id, "So.", "--reply", str(question))["number"]
     assert "command line:\n    So." in done("comments", "show", public_id)
     done("comments", "remove", public_id, str(reply))
-    (thread,) = json.loads(done("comments", "show", public_id, "--json"))
+    (thread,) = told("comments", "show", public_id)
     assert (thread["line"], [each["text"] for each in thread["comments"]]) == (1, ["Why\nso?"])
     for wrong in (
         ("write", public_id, "x", "--line", "99"), ("write", "none", "x"), ("settle", public_id, "4711"),
@@ -334,8 +303,8 @@ def test_requests_are_answered_at_the_command_line(course: ACourse, made: Sessio
     assert run("requests", "grant", "gpu", "2", "--points", "3").exit_code == Exit.WRONG_USE
     assert done("requests", "grant", "gpu", "2", "--points", "3", "--yes") == "Granted: 3 points.\n"
     assert "regrades staged gpu/tiled" in done("requests", "grant", "gpu", "3")
-    assert json.loads(done("requests", "list", "gpu", "--json")) == []
-    answered = json.loads(done("requests", "list", "gpu", "--answered", "--json"))
+    assert told("requests", "list", "gpu") == []
+    answered = told("requests", "list", "gpu", "--answered")
     assert [(each["number"], each["granted"]) for each in answered] == [(3, True), (2, True), (1, False)]
     assert run("requests", "refuse", "gpu", "4711", "x").exit_code == Exit.WRONG_USE
 
@@ -350,7 +319,7 @@ def test_extension_requests_are_answered_at_the_command_line(course: ACourse, ma
         for number in people:
             student = session.get_one(Person, number)
             request_extension(session, assignment, student, now + timedelta(days=3), "Ill")
-    assert [one["email"] for one in json.loads(done(*requests, "list", "gpu", "--json"))] == [
+    assert [one["email"] for one in told(*requests, "list", "gpu")] == [
         "ada@example.edu", "bob@example.edu",
     ]  # fmt: skip
     until = now + timedelta(days=2)
@@ -358,6 +327,5 @@ def test_extension_requests_are_answered_at_the_command_line(course: ACourse, ma
     assert done(*requests, "refuse", "gpu", "2", "No.") == "Refused.\n"
     assert run(*requests, "refuse", "gpu", "2", "No.").exit_code == Exit.WRONG_USE
     assert run(*requests, "grant", "gpu", "4711").exit_code == Exit.WRONG_USE
-    assert json.loads(done(*requests, "list", "gpu", "--json")) == []
-    with made.begin() as session:
-        assert session.scalars(select(Extension.due_at)).one() == until
+    assert told(*requests, "list", "gpu") == []
+    assert read_row(made, select(Extension.due_at)) == until

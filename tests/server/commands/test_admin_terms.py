@@ -6,11 +6,8 @@ from sqlalchemy import select
 
 from server.courses.models import Assignment, Course
 from server.database.engine import Sessions
-from tests.server.commands.test_admin_desk import deeds, refused, told
-from tests.server.commands.test_admin_staff import course, done, made, run
+from tests.server.commands.admin import done, refused, run, told
 from tests.server.course import ACourse
-
-__all__ = ["course", "made"]
 
 
 def test_what_nothing_was_submitted_to_is_deleted(course: ACourse, made: Sessions) -> None:
@@ -18,7 +15,7 @@ def test_what_nothing_was_submitted_to_is_deleted(course: ACourse, made: Session
     assert told("assignment", "delete", "gpu/tiled", "--yes") == {"deleted": "gpu/tiled", "extensions": 0}
     assert "no assignment" in refused("assignment", "delete", "gpu/tiled", "--yes")
     assert told("course", "delete", "gpu", "--yes")["members"] == 0
-    assert deeds(made) == ["assignment.deleted", "course.deleted"]
+    assert course.actions() == ["assignment.deleted", "course.deleted"]
     with made.begin() as session:
         assert session.scalars(select(Course.id)).all() == session.scalars(select(Assignment.id)).all() == []
 
@@ -29,7 +26,7 @@ def test_submissions_keep_course_and_assignment(course: ACourse) -> None:
     assert "Archive it" in refused("course", "delete", "gpu", "--yes")
 
 
-def test_a_course_is_copied(course: ACourse, made: Sessions) -> None:
+def test_a_course_is_copied(course: ACourse) -> None:
     course.hand_in("ada")
     done("assignment", "change", "gpu/tiled", "--due", "2026-05-04T23:59")
     copied = told("course", "copy", "gpu", "gpu-2", "--starts", "2027-05-03", "--instructor", "ada@example.edu")
@@ -41,9 +38,9 @@ def test_a_course_is_copied(course: ACourse, made: Sessions) -> None:
     assert "already exists" in refused("course", "copy", "gpu", "gpu-2")
 
 
-def test_who_may_create_courses(course: ACourse, made: Sessions) -> None:
+def test_who_may_create_courses(course: ACourse) -> None:
     course.person("ada")
     assert told("user", "course-creator", "ada@example.edu")["creates_courses"] is True
     assert "(creates courses)" in done("user", "list")
     assert told("user", "course-creator", "ada@example.edu", "--end")["creates_courses"] is False
-    assert deeds(made)[-2:] == ["course.creator_added", "course.creator_removed"]
+    assert course.actions()[-2:] == ["course.creator_added", "course.creator_removed"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -20,14 +19,12 @@ from server.dispatching.dispatch import message_of, take
 from server.exercises.stored import material_of
 from server.grading.models import Job, Step, StepState
 from server.standings.service import board
+from tests.server.commands.admin import done, run, told
 from tests.server.commands.own_exercises import matvec
-from tests.server.commands.test_admin_staff import course, done, made, run
 from tests.server.course import AFTER_ANY_PAUSE, ACourse
 from tests.server.staff.graded import handed_in
 from worker.commands.root import Exit
 from worker.contract.messages import CPU_QUEUE
-
-__all__ = ["course", "made"]
 
 
 @pytest.fixture
@@ -71,15 +68,15 @@ def test_what_is_set_is_judged_by_the_new_judge(course: ACourse, made: Sessions,
             2,
         )
         assert {step.attempt for step in session.scalars(select(Step))} == {1}, "it costs no attempt"
-    assert json.loads(done("assignment", "update", "--all", "--json")) == {
+    assert told("assignment", "update", "--all") == {
         "assignments": [{"name": "gpu/tiled", "changed": False, "waiting": 0}], "refused": {},
     }  # fmt: skip
 
 
 def test_boards_begin_anew_and_a_regrade_fills_them(course: ACourse, made: Sessions, newer: None) -> None:
     handed_in(course, "ada", source=b"// 1")
-    told = json.loads(done("assignment", "update", "--all", "--json"))
-    assert told == {"assignments": [{"name": "gpu/tiled", "changed": True, "waiting": 0}], "refused": {}}
+    said = told("assignment", "update", "--all")
+    assert said == {"assignments": [{"name": "gpu/tiled", "changed": True, "waiting": 0}], "refused": {}}
     with made.begin() as session:
         assert not board(session, course.assignment, "").rows
     done("regrade", "gpu/tiled", "--yes")
@@ -106,8 +103,8 @@ def test_a_course_s_own_exercise_is_judged_by_the_new_judge_without_its_folder(
     done("assignment", "set", "gpu", str(tmp_path / "mine"))
     shutil.rmtree(tmp_path / "mine")
     monkeypatch.setattr(schema, "JUDGE_VERSION", JUDGE_VERSION + 1)
-    told = json.loads(done("assignment", "update", "--all", "--json"))
-    assert {"name": "gpu/mine", "changed": True, "waiting": 0} in told["assignments"]
+    said = told("assignment", "update", "--all")
+    assert {"name": "gpu/mine", "changed": True, "waiting": 0} in said["assignments"]
     with made.begin() as session:
         mine = session.scalars(select(Assignment).where(Assignment.slug == "mine")).one().exercise
         assert is_judged(mine)

@@ -7,36 +7,25 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from sqlalchemy import select
 
 from server.audit.models import AuditEvent
-from server.database.engine import Sessions, connect, sessions
+from server.database.engine import Sessions
 from server.fleet.worker_keys import valid_keys
+from tests.server.commands import admin
+from tests.server.course import read_rows
 from tests.services.redis_server import A_WORKER, as_worker
-from worker.commands.root import Exit, tilelab
+from worker.commands.root import Exit
 from worker.contract.credential import Credential, read_credential
 
 
-@pytest.fixture
-def made(sqlite_url: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("DATABASE_URL", sqlite_url)
+@pytest.fixture(autouse=True)
+def broker(made: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", "redis://:secret@queue/3?ssl_ca_certs=ca.pem")
-    for name in ("DATABASE_URL_FILE", "REDIS_URL_FILE"):
-        monkeypatch.delenv(name, raising=False)
-    engine = connect(sqlite_url)
-    yield sessions(engine)
-    engine.dispose()
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(tilelab, ["admin", "worker", *words], standalone_mode=True)
 
 
 def done(*words: str) -> str:
-    result = run(*words)
-    assert result.exit_code == 0, result.stderr
-    return result.stdout.strip()
+    return admin.done("worker", *words).strip()
 
 
 def names(made: Sessions, after: timedelta = timedelta(0)) -> list[str]:
@@ -63,12 +52,11 @@ def test_an_address_is_made_replaced_and_revoked(made: Sessions, tmp_path: Path)
     assert done("keys", "--acl").startswith("ACL SETUSER worker-gpu-1 reset on ")
     done("revoke", "gpu-1")
     assert names(made) == []
-    with made.begin() as session:
-        found = session.scalars(select(AuditEvent).order_by(AuditEvent.id)).all()
-        assert [each.action for each in found] == [
-            "worker.key_added", "worker.key_replaced", "worker.key_revoked",
-        ]  # fmt: skip
-        assert first.key not in str([each.detail for each in found])
+    found = read_rows(made, select(AuditEvent).order_by(AuditEvent.id))
+    assert [each.action for each in found] == [
+        "worker.key_added", "worker.key_replaced", "worker.key_revoked",
+    ]  # fmt: skip
+    assert first.key not in str([each.detail for each in found])
 
 
 def test_addresses_that_were_made_elsewhere_are_accepted_once(made: Sessions, tmp_path: Path) -> None:
@@ -101,5 +89,5 @@ def test_what_is_wrong_is_refused_and_changes_nothing(made: Sessions, tmp_path: 
     there = tmp_path / "there"
     there.write_text("redis://queue/0")
     done("add", "known", "--queue", "cpu")
-    assert run(*(word.format(there=there) for word in words)).exit_code == Exit.WRONG_USE
+    assert admin.run("worker", *(word.format(there=there) for word in words)).exit_code == Exit.WRONG_USE
     assert names(made) == ["known"]

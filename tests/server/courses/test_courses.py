@@ -20,6 +20,7 @@ from server.courses.service import CourseError, Terms
 from server.courses.settings import COURSE_SETTINGS, CourseSettings
 from server.database.engine import Sessions
 from server.exercises.stored import Content, read_content
+from tests.server.course import read_rows
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -123,10 +124,9 @@ def test_an_exercise_that_changed_is_another_version_that_judges_alike(
     with made.begin() as session:
         for slug in ("two", "three"):
             service.assign(session, course, content_of(folder), Terms(slug=slug))
-    with made.begin() as session:
-        one, two = session.scalars(select(Exercise).order_by(Exercise.id))
-        assert one.version != two.version
-        assert (one.course_id, one.digest) == (two.course_id, two.digest) == (course.id, find_exercise("tiled").digest)
+    one, two = read_rows(made, select(Exercise).order_by(Exercise.id))
+    assert one.version != two.version
+    assert (one.course_id, one.digest) == (two.course_id, two.digest) == (course.id, find_exercise("tiled").digest)
 
 
 def test_equal_folders_of_two_courses_and_of_tilelab_are_three_exercises(
@@ -138,10 +138,9 @@ def test_equal_folders_of_two_courses_and_of_tilelab_are_three_exercises(
         for each in (course, other):
             service.assign(session, each, content_of(folder), Terms(slug="own"))
             service.create_assignment(session, each, "tiled")
-    with made.begin() as session:
-        found = session.scalars(select(Exercise).order_by(Exercise.course_id.is_not(None), Exercise.course_id)).all()
-        assert [each.course_id for each in found] == [None, course.id, other.id]
-        assert len({each.version for each in found}) == 1
+    found = read_rows(made, select(Exercise).order_by(Exercise.course_id.is_not(None), Exercise.course_id))
+    assert [each.course_id for each in found] == [None, course.id, other.id]
+    assert len({each.version for each in found}) == 1
 
 
 def content_of(folder: Path) -> Content:

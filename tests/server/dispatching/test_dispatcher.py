@@ -10,7 +10,7 @@ from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import OperationalError
 
 from kernels.verdict import Verdict
-from server.database.engine import DatabaseUnavailable, Sessions, connect
+from server.database.engine import DatabaseUnavailable, connect
 from server.dispatching.dispatch import take
 from server.dispatching.dispatcher import Dispatcher
 from server.dispatching.process_loop import CannotGoOn, Rounds
@@ -21,7 +21,7 @@ from server.grading.reports import unpack
 from server.recording.record import Recorded, record
 from server.settings import Settings
 from server.submissions.changes import cancel
-from tests.server.course import NOW, ACourse, check_result, result_of, step_of
+from tests.server.course import NOW, check_result, read_rows, result_of, step_of
 from tests.server.databases import ON_BOTH, ON_ONE
 from tests.server.dispatching.redis_stand_in import StandIn
 from worker.commands.root import tilelab
@@ -62,11 +62,6 @@ class Scene:
 @pytest.fixture
 def scene(engine: Engine) -> Scene:
     return Scene(engine)
-
-
-@pytest.fixture
-def course(made: Sessions) -> ACourse:
-    return ACourse.make(made)
 
 
 def test_a_step_is_sent_claimed_and_seen_to_run(scene, course, made):
@@ -239,8 +234,7 @@ def test_what_a_broker_does_not_take_is_sent_when_it_is_back(scene, course, made
     with pytest.raises(ConnectionError):
         scene.tick()
     assert [message.ticket.job for message in scene.redis.sent] == jobs[:2]
-    with made.begin() as session:
-        assert {step.state for step in session.scalars(select(Step))} == {StepState.SENT}
+    assert {step.state for step in read_rows(made, select(Step))} == {StepState.SENT}
     scene.redis.sends_left = None
     scene.tick(0.5)
     assert [message.ticket.job for message in scene.redis.sent] == jobs

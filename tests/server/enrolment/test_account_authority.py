@@ -38,8 +38,7 @@ class TwoCourses:
     made: dict[str, int] = field(default_factory=dict)
 
     def person(self, email: str = VIC) -> Person:
-        with self.portal.course.sessions.begin() as session:
-            return session.scalars(select(Person).where(Person.email == email)).one()
+        return self.portal.course.row(select(Person).where(Person.email == email))
 
     def token_of(self, email: str = VIC) -> str:
         with self.portal.course.sessions.begin() as session:
@@ -50,8 +49,7 @@ class TwoCourses:
             return find_by_token(session, token) is not None
 
     def joins_gpu_with_a_code(self) -> BrowserClient:
-        with self.portal.course.sessions.begin() as session:
-            session.get_one(Course, self.portal.course.course).enrolment_code = "tiles rock"
+        self.portal.course.change_course(enrolment_code="tiles rock")
         browser = stranger(self.portal)
         typed = {"code": "tiles rock", "name": "Vic", "email": VIC, "password": PASSWORD}
         assert browser.post_form("/join", **typed).status_code == 303

@@ -154,8 +154,7 @@ def test_an_unconfirmed_account_gets_no_role_by_accepting(portal: Portal, oto: B
 
 def test_an_erased_person_leaves_no_invitation(portal: Portal, oto: BrowserClient, vic: BrowserClient) -> None:
     invite(oto)
-    with portal.course.sessions.begin() as session:
-        number = session.scalars(select(Person.id).where(Person.email == VIC)).one()
+    number = portal.course.row(select(Person.id).where(Person.email == VIC))
     erase_person(portal.course.sessions, number)
     with portal.course.sessions.begin() as session:
         assert session.scalar(select(func.count()).select_from(CourseInvitation)) == 0

@@ -21,7 +21,7 @@ from server.roster.csv_file import read_roster
 from server.roster.plan import carry_out, make_plan
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import BrowserClient, client_of, stranger
+from tests.server.web.signed_in import BrowserClient, stranger
 
 pytestmark = ON_SQLITE
 
@@ -63,14 +63,8 @@ def eve(portal: Portal) -> Impostor:
     return Impostor(portal)
 
 
-@pytest.fixture
-def ina(portal: Portal) -> BrowserClient:
-    return client_of(portal, "ina", Role.INSTRUCTOR)
-
-
 def deeds(portal: Portal) -> list[str]:
-    with portal.course.sessions.begin() as session:
-        return [f"{event.action} {event.subject}" for event in session.scalars(select(AuditEvent))]
+    return [f"{event.action} {event.subject}" for event in portal.course.rows(select(AuditEvent))]
 
 
 def test_who_becomes_staff_follows_an_invitation_first(portal: Portal, ina: BrowserClient, eve: Impostor) -> None:

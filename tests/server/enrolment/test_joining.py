@@ -27,14 +27,7 @@ pytestmark = pytest.mark.usefixtures("one_window")
 
 @pytest.fixture(autouse=True)
 def course_code(portal: Portal) -> None:
-    change_course(portal, enrolment_code=CODE)
-
-
-def change_course(portal: Portal, **values: object) -> None:
-    with portal.course.sessions.begin() as session:
-        course = session.get_one(Course, portal.course.course)
-        for name, value in values.items():
-            setattr(course, name, value)
+    portal.course.change_course(enrolment_code=CODE)
 
 
 def membership(portal: Portal, person: int) -> Membership | None:
@@ -43,8 +36,7 @@ def membership(portal: Portal, person: int) -> Membership | None:
 
 
 def people(portal: Portal) -> int:
-    with portal.course.sessions.begin() as session:
-        return len(session.scalars(select(Person)).all())
+    return len(portal.course.rows(select(Person)))
 
 
 def test_who_is_new_gets_an_account_and_is_in_the_course(portal):
@@ -78,7 +70,7 @@ def test_a_code_is_known_however_it_is_spelt(portal, typed):
 
 
 def test_a_code_of_the_staffs_own_making_is_known_too(portal):
-    change_course(portal, enrolment_code="tiles rock!")
+    portal.course.change_course(enrolment_code="tiles rock!")
     assert client_of(portal, "bob", role=None).post_form("/join", code="tiles rock!").status_code == 303
 
 
@@ -109,7 +101,7 @@ def test_who_was_taken_off_the_course_does_not_come_back_by_the_code(portal):
 def test_a_code_that_lets_nobody_in(portal, code, archived, said):
     portal.course.person("ada")
     if archived:
-        change_course(portal, archived_at=datetime.now(UTC))
+        portal.course.change_course(archived_at=datetime.now(UTC))
     before = people(portal)
     for client in (stranger(portal), client_of(portal, "zoe", role=None)):
         answer = client.post_form("/join", **(NEW | {"code": code}))
@@ -121,7 +113,7 @@ def test_a_code_that_lets_nobody_in(portal, code, archived, said):
 
 
 def test_a_course_without_a_code_cannot_be_joined(portal):
-    change_course(portal, enrolment_code=None)
+    portal.course.change_course(enrolment_code=None)
     assert client_of(portal, "bob", role=None).post_form("/join", code="").status_code == 422
 
 

@@ -20,8 +20,8 @@ from server.experiments.progress import ExperimentRunner
 from server.experiments.service import NewExperiment, start
 from server.grading.models import Step, StepState
 from server.recording.record import record
-from tests.server.course import CPU_QUEUE, NOW, ACourse, check_result, later, measure_result
-from worker.contract.messages import CheckWork, StepKind
+from tests.server.course import CPU_QUEUE, NOW, ACourse, check_result, later, measure_result, step_of
+from worker.contract.messages import CheckWork
 
 KERNEL = (FOLDER / "tiled.cu").read_text("utf-8")
 TILE = """\
@@ -57,8 +57,7 @@ def runner_of(course: ACourse) -> ExperimentRunner:
 
 
 def experiment_of(course: ACourse, public_id: str) -> Experiment:
-    with course.sessions.begin() as session:
-        return session.scalars(select(Experiment).where(Experiment.public_id == public_id)).one()
+    return course.row(select(Experiment).where(Experiment.public_id == public_id))
 
 
 def points_of(course: ACourse, public_id: str) -> list[ExperimentPoint]:
@@ -77,10 +76,9 @@ def sent(course: ACourse, queue: str = CPU_QUEUE, slots: int = 9, now: datetime 
 def work_of(course: ACourse, job: int) -> CheckWork:
     """What a worker gets to check."""
     with course.sessions.begin() as session:
-        step = session.scalars(select(Step).where(Step.job_id == job, Step.kind == StepKind.CHECK)).one()
-        work = message_of(step, 30).check
-        assert work is not None
-        return work
+        work = message_of(step_of(session, job), 30).check
+    assert work is not None
+    return work
 
 
 def checked(course: ACourse, job: int, verdict: Verdict = Verdict.ACCEPTED, **more: Any) -> None:
@@ -116,5 +114,4 @@ def run_all(course: ACourse, runner: ExperimentRunner, now: datetime = NOW) -> i
 
 def in_queue(course: ACourse) -> int:
     """How many steps wait."""
-    with course.sessions.begin() as session:
-        return len(session.scalars(select(Step.id).where(Step.state == StepState.QUEUED)).all())
+    return len(course.rows(select(Step.id).where(Step.state == StepState.QUEUED)))

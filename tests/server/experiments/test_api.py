@@ -12,7 +12,7 @@ import pytest
 from kernels.experiment.constraint import Constraint
 from kernels.experiment.result import from_json
 from kernels.verdict import Verdict
-from server.courses.models import Course, Role
+from server.courses.models import Role
 from server.experiments import new_experiment
 from server.experiments.access import STARTS
 from server.experiments.quota import EXPERIMENTS_A_DAY
@@ -183,8 +183,7 @@ def test_sizes_and_kernels_that_take_long_to_check_are_refused(portal: Portal, r
 
 def test_a_course_that_is_archived_takes_none(portal: Portal):
     portal.token("ina", Role.INSTRUCTOR)
-    with portal.course.sessions.begin() as session:
-        session.get_one(Course, portal.course.course).archived_at = NOW
+    portal.course.change_course(archived_at=NOW)
     assert begin(portal, "ina").status_code == 403
 
 

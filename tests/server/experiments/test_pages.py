@@ -21,7 +21,7 @@ from tests.server.databases import ON_SQLITE
 from tests.server.experiments.started import KERNEL, TILE, checked, experiment_of, run_all, runner_of, sent, started
 from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import client_of
+from tests.server.web.signed_in import BrowserClient, client_of
 
 pytestmark = [ON_SQLITE, pytest.mark.usefixtures("one_window")]
 NOW = datetime.now(UTC)
@@ -39,8 +39,7 @@ def graded(portal: Portal) -> str:
 
 
 def latest(portal: Portal) -> Experiment:
-    with portal.course.sessions.begin() as session:
-        return session.scalars(select(Experiment).order_by(Experiment.id.desc()).limit(1)).one()
+    return portal.course.row(select(Experiment).order_by(Experiment.id.desc()).limit(1))
 
 
 def test_a_student_varies_the_tile_of_a_submission_and_gets_the_curve(portal: Portal):
@@ -111,8 +110,7 @@ def test_a_kernel_that_is_not_accepted_is_not_varied(portal: Portal, verdict: Ve
     ada = client_of(portal, "ada")
     answer = ada.post_form(f"/submissions/{submission}/vary", what="tile", axis="TILE_WIDTH", values="8")
     assert (answer.status_code, 'name="values"' in answer.get_data(as_text=True)) == (422, False)
-    with portal.course.sessions.begin() as session:
-        assert session.scalars(select(Experiment)).all() == []
+    assert portal.course.rows(select(Experiment)) == []
 
 
 def test_the_state_is_for_an_open_page(portal: Portal):
@@ -125,8 +123,7 @@ def test_the_state_is_for_an_open_page(portal: Portal):
     assert ada.get(f"/experiments/{name}/state").get_json()["final"] is True
 
 
-def test_staff_start_one_from_a_template_and_from_files(portal: Portal):
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+def test_staff_start_one_from_a_template_and_from_files(portal: Portal, ina: BrowserClient):
     page = ina.page("/courses/gpu/experiments/new?template=tile")
     assert "Speed over the tile" in page
     answer = ina.post_form("/courses/gpu/experiments/new", definition=_template("tile"), device_class="")

@@ -27,11 +27,6 @@ DESIGN = '\n[design]\nkind = "tune"\npoints = {}\ngoal = "gflops"\nseed = 3\n'
 SEARCH = TILE.replace("TILE_WIDTH = [4, 8, 16, 32]\n", AXES) + DESIGN.format(16)
 
 
-@pytest.fixture
-def course(made) -> ACourse:
-    return ACourse.make(made)
-
-
 def round_(course: ACourse, name: str, runner: ExperimentRunner) -> list[int]:
     """The points of one round, from their choice to their results; the fastest points are 12, 32 and 52."""
     while runner.step(NOW):

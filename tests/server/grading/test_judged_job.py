@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kernels.verdict import Verdict
-from server.database.engine import Sessions
 from server.grading.models import Job, JobKind, Priority
 from server.grading.service import Work, queue_job
 from server.recording.record import Recorded, record
@@ -15,11 +14,6 @@ from server.submissions.models import Mode, Submission
 from tests.server.course import NOW, ACourse, check_result, measure_result
 from tests.server.submissions.graded import given_up, graded, taken
 from worker.contract.messages import StepKind
-
-
-@pytest.fixture
-def course(made: Sessions) -> ACourse:
-    return ACourse.make(made)
 
 
 def judged(course: ACourse, job: int) -> int | None:

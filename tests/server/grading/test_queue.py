@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-import pytest
 from sqlalchemy import select, update
 
 from kernels.wire import to_plain
@@ -16,17 +15,12 @@ from server.grading import queue
 from server.grading.attempts import claimed
 from server.grading.models import Job, Step, StepState
 from server.grading.queue import PROMPT, Place, place_of, places
-from tests.server.course import NOW, WORKER, ACourse, step_of
+from tests.server.course import NOW, WORKER, step_of
 from tests.server.databases import ON_BOTH, ON_ONE
 from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE
 
 pytestmark = ON_BOTH
-
-
-@pytest.fixture
-def course(made: Sessions) -> ACourse:
-    return ACourse.make(made)
 
 
 def place(made: Sessions, job: int, now: datetime = NOW) -> Place:

@@ -11,21 +11,14 @@ from kernels.judging.plan import make_plan
 from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.server.course import DIGEST, measured
+from tests.worker.queue.workplaces import Patient
 from worker.contract.measure_work import MeasureRequest
 from worker.contract.messages import CheckWork, MeasureWork, StepKind, StepMessage, StepResult, decode, pack_work
 from worker.workplaces.workplace import ABORTED, Progress
 
 
-class Checks:
+class Checks(Patient):
     """`// wait PATH` ends when that file is there, `// VERDICT` is what the source ends in."""
-
-    kind = StepKind.CHECK
-
-    def __init__(self) -> None:
-        self._aborted = False
-
-    def prepare(self) -> None:
-        self._aborted = False
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         assert message.check is not None
@@ -46,20 +39,11 @@ class Checks:
     def _report(self, work: CheckWork, verdict: Verdict) -> Report:
         return Report(verdict, "So it is.", work.exercise.name, "cpu", work.arch, 16, seed=work.seed)
 
-    def abort(self) -> None:
-        self._aborted = True
 
-    def close(self) -> None:
-        self.abort()
-
-
-class Measures:
+class Measures(Patient):
     """Everything runs at 5,000 GFLOPS."""
 
     kind = StepKind.MEASURE
-
-    def prepare(self) -> None:
-        pass
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         assert message.measure is not None
@@ -69,9 +53,3 @@ class Measures:
             measurement=measured(5_000.0),
         )  # fmt: skip
         return StepResult(message.ticket, worker, report, seconds=0.1, busy_ms=50.0)
-
-    def abort(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass

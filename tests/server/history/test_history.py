@@ -7,7 +7,7 @@ import socket
 from datetime import UTC, datetime, timedelta
 
 from kernels.verdict import Finding, Verdict
-from server.courses.models import Assignment, Counts, Extension, Role
+from server.courses.models import Assignment, Counts, Role
 from server.grading.models import Job, Result
 from server.history import chart, views
 from server.history.queries import PAGE, history_of
@@ -87,13 +87,7 @@ def test_a_late_one_says_so_and_what_counts_is_marked(portal):
     assert "this one counts" in first
     assert counting(page) == [False, True]
     assert "10 points" in page
-    with portal.course.sessions.begin() as session:
-        session.add(
-            Extension(
-                assignment_id=portal.course.assignment, person_id=portal.course.people["ada"],
-                due_at=NOW + timedelta(days=2), created_at=NOW,
-            )
-        )  # fmt: skip
+    portal.course.extend("ada", due_at=NOW + timedelta(days=2))
     page = client_of(portal, "ada").page(HISTORY)
     assert "late" not in rows(page)[0]
     assert counting(page) == [True, False]

@@ -12,9 +12,9 @@ import pytest
 
 from server.http.concurrency_limit import READ_SLOTS, WRITE_SLOTS, Asker, ConcurrencyLimit, Outcome, RequestSlots
 from tests.server.databases import ON_SQLITE
-from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, change, handed_in, now, words
+from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, handed_in, now, words
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import BrowserClient, client_of
+from tests.server.web.signed_in import client_of
 
 # What is decided is the same on either database.
 pytestmark = ON_SQLITE
@@ -25,11 +25,6 @@ def limit(portal: Portal) -> ConcurrencyLimit:
     found = portal.app.wsgi_app
     assert isinstance(found, ConcurrencyLimit)
     return found
-
-
-@pytest.fixture
-def ada(portal: Portal) -> BrowserClient:
-    return client_of(portal, "ada")
 
 
 @contextmanager
@@ -146,7 +141,7 @@ class _Slow:
         self._portal = portal
 
     def take(self, *_: object) -> Outcome:
-        change(self._portal, closes_at=now(), due_at=now() - DAY)
+        self._portal.course.change(closes_at=now(), due_at=now() - DAY)
         return Outcome.TAKEN
 
     def give_back(self, *_: object) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.orm.exc import StaleDataError
 from werkzeug.test import TestResponse
 
-from server.courses.models import Course, Membership, Role
+from server.courses.models import Membership, Role
 from server.web.app import create_app
 from tests.server.databases import ON_POSTGRESQL, ON_SQLITE
 from tests.server.submissions.course_pages import FORM, HOME, KERNEL, PAGE, now, typed, words
@@ -62,8 +62,7 @@ def test_a_form_sent_twice_at_the_same_moment_is_no_fault(portal: Portal):
     """The second looks before the first is done, and writes after."""
     client = client_of(portal, "bob", role=None)
     answers: list[TestResponse] = []
-    with portal.course.sessions.begin() as session:
-        session.get_one(Course, portal.course.course).enrolment_code = "k7qf-m2xp-9d4t"
+    portal.course.change_course(enrolment_code="k7qf-m2xp-9d4t")
     with portal.course.sessions.begin() as session:
         session.add(
             Membership(
@@ -100,8 +99,7 @@ def test_what_somebody_else_took_away_is_no_fault(portal: Portal, monkeypatch):
 
 
 @ON_SQLITE
-def test_pages_say_what_a_reader_does_next(portal: Portal):
-    ada = client_of(portal, "ada")
+def test_pages_say_what_a_reader_does_next(portal: Portal, ada: BrowserClient):
     wrong_method = ada.post_form(PAGE)
     assert wrong_method.status_code == 405
     assert wrong_method.headers["Allow"]
@@ -111,8 +109,7 @@ def test_pages_say_what_a_reader_does_next(portal: Portal):
 
 
 @ON_SQLITE
-def test_the_address_of_a_form_leads_to_the_page_above(portal: Portal):
-    ada = client_of(portal, "ada")
+def test_the_address_of_a_form_leads_to_the_page_above(portal: Portal, ada: BrowserClient):
     assert ada.get(FORM).status_code == 303
     assert ada.get(FORM).headers["Location"] == PAGE
     assert ada.get("/submissions/a%0d%0aä/cancel").headers["Location"] == "/submissions/a%0D%0A%C3%A4"

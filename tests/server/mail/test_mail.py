@@ -20,7 +20,6 @@ from sqlalchemy import Engine, select, update
 from server.accounts.models import MailKind, Person
 from server.assignments.extension_requests import refuse_request, request_extension
 from server.courses.models import Assignment, Correction, Course, Role
-from server.database.engine import Sessions
 from server.grading.models import Job
 from server.mail.models import Mail
 from server.mail.sender import Letter, Mailer
@@ -32,15 +31,10 @@ from tests.server.databases import ON_SQLITE
 from tests.server.mail.smtp import Inbox, inbox
 from tests.server.standings.results import ranked
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import client_of
+from tests.server.web.signed_in import BrowserClient
 
 DAY = 24 * 3600.0
 PORTAL = "https://tilelab.example"
-
-
-@pytest.fixture
-def course(made: Sessions) -> ACourse:
-    return ACourse.make(made)
 
 
 @pytest.fixture
@@ -80,8 +74,7 @@ def titled(course: ACourse, title: str) -> None:
 
 
 def waits(course: ACourse) -> list[Mail]:
-    with course.sessions.begin() as session:
-        return list(session.scalars(select(Mail).where(Mail.next_at.is_not(None))))
+    return course.rows(select(Mail).where(Mail.next_at.is_not(None)))
 
 
 def test_students_hear_once_of_answers_late_results_and_deadlines(course: ACourse, mails: Inbox) -> None:
@@ -89,8 +82,7 @@ def test_students_hear_once_of_answers_late_results_and_deadlines(course: ACours
     for name in ("ada", "bob"):
         course.person(name)
     accepted_invitation(course, "ada", "bob")
-    with course.sessions.begin() as session:
-        session.get_one(Assignment, course.assignment).due_at = due_at
+    course.change(due_at=due_at)
     job = ranked(course, "bob", 2_000.0)
     commented(course, "ada", later(10))
     with course.sessions.begin() as session:
@@ -114,8 +106,7 @@ def test_students_hear_once_of_answers_late_results_and_deadlines(course: ACours
     assert "line 3" not in text
     assert "Too late" not in text
     assert sender.round(later(3_800)) == 0
-    with course.sessions.begin() as session:
-        session.get_one(Assignment, course.assignment).due_at = due_at + timedelta(hours=1)
+    course.change(due_at=due_at + timedelta(hours=1))
     course.person("cleo")
     course.person("dan")
     accepted_invitation(course, "cleo")
@@ -126,8 +117,7 @@ def test_students_hear_once_of_answers_late_results_and_deadlines(course: ACours
 
 @ON_SQLITE
 def test_an_excuse_that_is_released_leaves_out_the_deadline(course: ACourse, mails: Inbox) -> None:
-    with course.sessions.begin() as session:
-        session.get_one(Assignment, course.assignment).due_at = later(DAY)
+    course.change(due_at=later(DAY))
     for name, excused, held in (("ada", True, False), ("bob", True, True), ("cleo", False, False)):
         decision = {"excused": excused, "held": held, "corrected_at": later(0)}
         person = course.person(name)
@@ -136,8 +126,7 @@ def test_an_excuse_that_is_released_leaves_out_the_deadline(course: ACourse, mai
     accepted_invitation(course, "ada", "bob", "cleo")
     assert mailer(course, mails).round(later(10)) == 2
     assert [len(mails.subjects(name)) for name in ("ada", "bob", "cleo")] == [0, 1, 1]
-    with course.sessions.begin() as session:
-        session.get_one(Assignment, course.assignment).grades_held = True
+    course.change(grades_held=True)
     assert mailer(course, mails).round(later(20)) == 1
 
 
@@ -224,9 +213,8 @@ def test_half_a_mail_server_is_refused_by_the_name_of_the_setting(given: dict[st
 
 
 def test_the_account_has_a_switch_for_each_kind_where_mail_is_sent(
-    portal: Portal, mails: Inbox, monkeypatch: pytest.MonkeyPatch
+    portal: Portal, ada: BrowserClient, mails: Inbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ada = client_of(portal, "ada")
     assert 'name="mail' not in ada.page("/account")
     here = portal.app.extensions["tilelab"]
     monkeypatch.setitem(

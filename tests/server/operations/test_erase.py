@@ -29,7 +29,7 @@ from server.operations.erase import PersonNotFound, erase_person
 from server.recording.record import Recorded, record
 from server.standings.service import board
 from server.submissions.models import Submission
-from tests.server.course import NOW, ACourse, check_result
+from tests.server.course import NOW, ACourse, check_result, read_rows
 from tests.server.databases import ON_SQLITE
 from tests.server.operations.a_full_course import SECRET, fail, full_course, measure, source
 from worker.contract.messages import MeasureWork, decode
@@ -150,8 +150,7 @@ def test_a_source_that_another_handed_in_too_stays_theirs(made: Sessions, engine
         assert session.get_one(Job, jobs[0]).source.content == b""
     assert traces(engine) == []
     erase_person(made, first[1])
-    with made.begin() as session:
-        assert shared not in session.scalars(select(Source.content)).all()
+    assert shared not in read_rows(made, select(Source.content))
 
 
 def test_one_of_the_staff_is_erased_with_their_experiments_only(made: Sessions, engine: Engine) -> None:

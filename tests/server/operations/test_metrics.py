@@ -51,11 +51,6 @@ def collector(engine: Engine, clock: Clock) -> TilelabCollector:
     return TilelabCollector(engine, lambda: NO_REDIS, clock)
 
 
-@pytest.fixture
-def course(made: Sessions) -> ACourse:
-    return ACourse.make(made)
-
-
 def scraped(collector: TilelabCollector) -> dict[str, float]:
     """All samples, as Prometheus reads them."""
     registry = CollectorRegistry()

@@ -24,7 +24,7 @@ from sqlalchemy import func, select
 from kernels.verdict import Finding, Verdict
 from server.accounts.models import Person
 from server.accounts.service import disable, revoke_tokens
-from server.courses.models import Assignment, Membership
+from server.courses.models import Membership
 from server.dispatching.dispatch import take
 from server.recording.record import record
 from server.standings.service import set_listed
@@ -308,25 +308,18 @@ def test_refusals_are_one_line_that_says_what_to_do(server: Server, ada: Student
         assert done.code == 2, words
         assert text in done.line
         assert not done.out
-    change(server, opens_at=later(1e9))
+    server.course.change(opens_at=later(1e9))
     hidden, absent = (ada.tilelab("submit", kernel, "-a", f"gpu/{name}").line for name in ("tiled", "none"))
     assert hidden == absent
     assert ada.tilelab("submit", kernel).code == 2
-    change(server, opens_at=None, closes_at=later(1))
+    server.course.change(opens_at=None, closes_at=later(1))
     assert "closed at" in ada.tilelab("submit", kernel, "-a", "gpu/tiled").line
-    change(server, closes_at=None, checks_per_hour=1)
+    server.course.change(closes_at=None, checks_per_hour=1)
     assert ada.tilelab("submit", kernel, "--check").code == 0
     often = ada.tilelab("submit", kernel, "--check")
     assert often.code == 2
     assert "(Try again in " in often.line
     assert handed_in(server) == 1
-
-
-def change(server: Server, **fields: Any) -> None:
-    with server.course.sessions.begin() as session:
-        found = session.get_one(Assignment, server.course.assignment)
-        for name, value in fields.items():
-            setattr(found, name, value)
 
 
 def test_who_may_not_come_in_is_told_so(server: Server, ada: Student, kernel: str):
@@ -359,10 +352,10 @@ def test_the_board_marks_ones_own_line(server: Server, ada: Student, kernel: str
     with server.course.sessions.begin() as session:
         set_listed(session, server.course.person("ada"), listed=False)
     assert re.search(r"^\(1\) .*<- you, not listed", ada.tilelab("leaderboard").out, re.MULTILINE)
-    change(server, board_columns="time date")
+    server.course.change(board_columns="time date")
     head = ada.tilelab("leaderboard").out.splitlines()[1]
     assert head.split() == ["rank", "name", "GFLOPS", "95", "%", "interval", "ms", "submitted"]
-    change(server, device_class="")
+    server.course.change(device_class="")
     shown = ada.tilelab("leaderboard")
     assert "no accepted kernels yet" in shown.out
     ada.tilelab("submit", kernel)

@@ -43,11 +43,6 @@ from worker.contract.messages import CPU_QUEUE, MessageError, StepKind, StepResu
 pytestmark = ON_BOTH
 
 
-@pytest.fixture
-def course(made: Sessions) -> ACourse:
-    return ACourse.make(made)
-
-
 def sent(made: Sessions, queue: str = CPU_QUEUE) -> None:
     with made.begin() as session:
         take(session, queue, slots=50, cap=50, now=AFTER_ANY_PAUSE)

@@ -6,19 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from server.courses.models import Assignment, Role
+from server.courses.models import Role
 from tests.server.course import NOW
-from tests.server.web.conftest import Portal, portal
+from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
-
-__all__ = ["portal"]
 
 
 @pytest.fixture
 def due_tomorrow(portal: Portal) -> None:
-    with portal.course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, portal.course.assignment)
-        assignment.device_class, assignment.points, assignment.due_at = "", 10.0, NOW + timedelta(days=1)
+    portal.course.change(device_class="", points=10.0, due_at=NOW + timedelta(days=1))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from server.accounts.models import Person
 from server.audit.models import AuditEvent
 from server.courses.deletion import delete_assignment, delete_course
-from server.courses.models import Assignment, Correction, Course, Exercise, Extension, Membership, Role, StaffNote
+from server.courses.models import Assignment, Course, Exercise, Extension, Membership, StaffNote
 from server.courses.service import CourseError
 from server.database.base import Base
 from server.exercises.stored import installed_content, keep
@@ -26,14 +26,9 @@ from tests.server.experiments.started import started
 from tests.server.grading.processes import until
 from tests.server.staff.proven import drafted
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import BrowserClient, client_of
+from tests.server.web.signed_in import BrowserClient
 
 ASSIGNMENT, COURSE = "/staff/gpu/assignments/tiled/delete", "/staff/gpu/delete"
-
-
-@pytest.fixture
-def ina(portal: Portal) -> BrowserClient:
-    return client_of(portal, "ina", Role.INSTRUCTOR)
 
 
 def fill(portal: Portal) -> int:
@@ -94,14 +89,13 @@ def test_a_course_goes_with_the_proofs_of_its_exercises(portal: Portal, ina: Bro
 
 @pytest.mark.parametrize("work", ["submission", "experiment", "grade"])
 def test_work_keeps_assignment_and_course(portal: Portal, ina: BrowserClient, work: str) -> None:
-    ada = fill(portal)
+    fill(portal)
     if work == "submission":
         portal.course.hand_in("ada")
     elif work == "experiment":
         started(portal.course, "ada", assignment=portal.course.assignment)
     else:
-        with portal.course.sessions.begin() as session:
-            session.add(Correction(assignment_id=portal.course.assignment, person_id=ada, score=5.0, corrected_at=NOW))
+        portal.course.correct("ada", score=5.0)
     for page, instead in ((ASSIGNMENT, "Close it"), (COURSE, "Archive it")):
         assert f"it has 1 {work}" in ina.page(page)
         assert instead in ina.page(page)

@@ -18,7 +18,7 @@ from server.accounts.service import create_token
 from server.audit.models import AuditEvent
 from server.audit.service import note
 from server.courses.attention import attention
-from server.courses.models import Assignment, Course, Role
+from server.courses.models import Course, Role
 from server.courses.service import enrol
 from server.dispatching.dispatch import take
 from server.fleet.service import copy_workers
@@ -33,7 +33,7 @@ from server.submissions.models import Mode
 from tests.server.course import AFTER_ANY_PAUSE, NOW
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import BrowserClient, client_of, stranger
+from tests.server.web.signed_in import BrowserClient, client_of
 from worker.contract.broker import connect_redis
 from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE
@@ -43,54 +43,15 @@ READ = (
     "", "roster", "roster.csv", "assignments", "assignments/tiled", "submissions", "submissions/state", "regrade",
     "regrades", "grades", "grades.csv", "audit",
 )  # fmt: skip
-READ_BY_INSTRUCTORS = (
-    "roster/import",
-    "assignments/new",
-    "assignments/tiled/update",
-    "assignments/tiled/extensions/import",
-    "settings",
-)
-WRITE = ("regrade",)
-WRITE_BY_INSTRUCTORS = (
-    "roster", "roster/1", "roster/1/drop", "roster/1/take-back", "roster/1/link", "roster/invitations.csv",
-    "roster/code", "roster/import", "roster/apply", "assignments", "assignments/tiled",
-    "assignments/tiled/update", "assignments/tiled/extensions", "assignments/tiled/extensions/1/withdraw", "settings",
-    "assignments/tiled/extensions/import", "assignments/tiled/extensions/apply",
-)  # fmt: skip
 
 
-def statuses(browser: BrowserClient, method: str, paths: tuple[str, ...]) -> set[int]:
-    found = set()
-    for path in paths:
-        where = f"/staff/gpu/{path}"
-        answer = browser.get(where) if method == "GET" else browser.post_form(where)
-        found.add(answer.status_code)
-    return found
+def test_an_archived_course_stays_readable(portal: Portal, tom: BrowserClient) -> None:
+    portal.course.change_course(archived_at=NOW)
+    assert {tom.get(f"/staff/gpu/{path}").status_code for path in READ} == {200}
+    assert client_of(portal, "boss", None, admin=True).get("/staff/nowhere/").status_code == 404
 
 
-def test_the_desk_opens_by_role(portal: Portal) -> None:
-    nobody, ada = stranger(portal), client_of(portal, "ada")
-    other = client_of(portal, "oscar", None)
-    tom, ina = client_of(portal, "tom", Role.ASSISTANT), client_of(portal, "ina", Role.INSTRUCTOR)
-    boss = client_of(portal, "boss", None, admin=True)
-    everything = READ + READ_BY_INSTRUCTORS
-    changes = WRITE + WRITE_BY_INSTRUCTORS
-    assert statuses(nobody, "GET", everything) == {303}
-    assert statuses(nobody, "POST", changes) == {401}
-    assert statuses(ada, "GET", everything) == statuses(ada, "POST", changes) == {403}
-    assert statuses(other, "GET", everything) == statuses(other, "POST", changes) == {404}
-    assert statuses(tom, "GET", READ) == {200}
-    assert statuses(tom, "GET", READ_BY_INSTRUCTORS) == statuses(tom, "POST", WRITE_BY_INSTRUCTORS) == {403}
-    assert statuses(ina, "GET", everything) == statuses(boss, "GET", everything) == {200}
-    assert statuses(ina, "POST", changes) <= {200, 303, 409, 422}
-    assert ina.get("/staff/nowhere/").status_code == 404
-    with portal.course.sessions.begin() as session:
-        session.get_one(Course, portal.course.course).archived_at = NOW
-    assert statuses(tom, "GET", READ) == {200}
-
-
-def test_nothing_of_another_course_is_seen_or_changed(portal: Portal) -> None:
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+def test_nothing_of_another_course_is_seen_or_changed(portal: Portal, ina: BrowserClient) -> None:
     made = handed_in(portal.course, "ada")
     with portal.course.sessions.begin() as session:
         course = Course(slug="other", title="Other", created_at=NOW)
@@ -124,11 +85,8 @@ def test_nothing_of_another_course_is_seen_or_changed(portal: Portal) -> None:
     assert "course other" not in ina.page("/staff/gpu/audit")
 
 
-def test_the_overview_names_who_has_handed_in_nothing_and_what_is_our_fault(portal: Portal) -> None:
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
-    with portal.course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, portal.course.assignment)
-        assignment.device_class, assignment.due_at = "", datetime.now(UTC) + timedelta(days=2)
+def test_the_overview_names_who_has_handed_in_nothing_and_what_is_our_fault(portal: Portal, ina: BrowserClient) -> None:
+    portal.course.change(device_class="", due_at=datetime.now(UTC) + timedelta(days=2))
     handed_in(portal.course, "ada", now=datetime.now(UTC))
     portal.course.person("bob")
     page = " ".join(ina.page("/staff/gpu/").split())
@@ -169,8 +127,7 @@ def test_the_overview_counts_who_never_came_with_a_browser_or_a_program(portal: 
     assert never_here() == (3, 2)
 
 
-def test_the_course_s_settings_are_changed(portal: Portal) -> None:
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+def test_the_course_s_settings_are_changed(portal: Portal, ina: BrowserClient) -> None:
     page = ina.page("/staff/gpu/settings")
     shown = page.partition('name="shown" value="')[2].partition('"')[0]
     old_tab = {"title": "GPU", "zone": "UTC", "late_days": "0", "archived": "", "shown": shown}
@@ -182,16 +139,13 @@ def test_the_course_s_settings_are_changed(portal: Portal) -> None:
         assert course.archived_at is not None
         deed = session.scalars(select(AuditEvent).where(AuditEvent.action == "course.changed")).one()
         assert deed.detail["archived"] == [False, True]
-    assert ina.post_form("/staff/gpu/settings", title="GPU", zone="Mars/Base", archived="").status_code == 422
-    assert ina.post_form("/staff/gpu/settings", title="", zone="UTC", archived="").status_code == 422
     assert ina.post_form("/staff/gpu/settings", **(old_tab | {"late_days": "5"})).status_code == 303
     with portal.course.sessions.begin() as session:
         course = session.get_one(Course, portal.course.course)
         assert (course.title, course.late_days) == ("GPU 2026", 5), "the old tab changes nothing else"
 
 
-def test_the_audit_is_filtered_and_paged(portal: Portal) -> None:
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+def test_the_audit_is_filtered_and_paged(portal: Portal, ina: BrowserClient) -> None:
     with portal.course.sessions.begin() as session:
         for n in range(120):
             note(session, None, "member.added", f"person {n + 1000}", course_id=portal.course.course, role="student")
@@ -209,8 +163,7 @@ def test_the_audit_is_filtered_and_paged(portal: Portal) -> None:
         assert "member added" not in answer.get_data(as_text=True)
 
 
-def test_what_was_done_to_a_job_leads_to_its_submission(portal: Portal) -> None:
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+def test_what_was_done_to_a_job_leads_to_its_submission(portal: Portal, ina: BrowserClient) -> None:
     made = portal.course.hand_in("ada").submission.public_id
     ina.post_form(f"/submissions/{made}/cancel")
     for page in ("", "audit"):
@@ -256,8 +209,7 @@ def test_a_worker_is_seen_drained_and_resumed(portal: Portal, near_redis: str) -
         assert fleet.tell(a_worker("host-1-a")) is Wanted.WORK
     assert boss.post_form("/fleet/workers/nobody", do="drain").status_code == 404
     assert boss.post_form("/fleet/workers/host-1-a", do="dance").status_code == 422
-    with portal.course.sessions.begin() as session:
-        actions = session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()
+    actions = portal.course.rows(select(AuditEvent.action).order_by(AuditEvent.id))
     assert actions == ["worker.drained", "worker.resumed"]
     assert "worker resumed" in boss.page("/fleet/audit")
     assert boss.get("/fleet/audit?before=junk").status_code == 422
@@ -295,14 +247,6 @@ def test_that_redis_is_away_is_told(portal: Portal) -> None:
     assert boss.post_form("/fleet/workers/host-1-a", do="drain").status_code == 503
     assert "No changes yet" in boss.page("/fleet/audit")
     assert json.dumps(boss.get("/fleet/state").get_json())
-
-
-def test_the_fleet_is_for_operators(portal: Portal) -> None:
-    for person in (client_of(portal, "ada"), client_of(portal, "ina", Role.INSTRUCTOR)):
-        assert person.get("/fleet").status_code == person.get("/fleet/state").status_code == 403
-        assert 'href="/fleet"' not in person.page("/")
-    assert stranger(portal).get("/fleet").status_code == 303
-    assert client_of(portal, "ada").post_form("/fleet/workers/x", do="drain").status_code == 403
 
 
 def test_the_overview_has_the_queues_of_the_course(portal: Portal) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from kernels.verdict import Verdict
-from server.courses.models import Assignment, Extension, Role
+from server.courses.models import Extension, Role
 from tests.server.course import later
 from tests.server.staff.graded import handed_in
 from tests.server.staff.test_corrections import confirmed, grade_of
@@ -28,16 +28,12 @@ DUE_ADA = datetime(2026, 5, 2, 12, tzinfo=UTC)
 def ina(portal: Portal) -> BrowserClient:
     for name in ("ada", "bob"):
         portal.course.person(name)
-    with portal.course.sessions.begin() as session:
-        found = session.get_one(Assignment, portal.course.assignment)
-        found.due_at, found.attempts = datetime(2026, 5, 1, tzinfo=UTC), 3
-        found.device_class, found.points = "", 10.0
+    portal.course.change(due_at=datetime(2026, 5, 1, tzinfo=UTC), attempts=3, device_class="", points=10.0)
     return client_of(portal, "ina", Role.INSTRUCTOR)
 
 
 def granted(portal: Portal) -> dict[int, datetime | None]:
-    with portal.course.sessions.begin() as session:
-        return {one.person_id: one.due_at for one in session.scalars(select(Extension))}
+    return {one.person_id: one.due_at for one in portal.course.rows(select(Extension))}
 
 
 def applied(ina: BrowserClient, preview: TestResponse) -> TestResponse:
@@ -90,9 +86,7 @@ def test_a_preview_that_is_outdated_is_shown_again(portal: Portal, ina: BrowserC
 
 
 def test_points_that_a_file_lowers_are_shown_first(portal: Portal, ina: BrowserClient) -> None:
-    with portal.course.sessions.begin() as session:
-        found = session.get_one(Assignment, portal.course.assignment)
-        found.due_at, found.late_percent_per_day = later(-3_600), 20.0
+    portal.course.change(due_at=later(-3_600), late_percent_per_day=20.0)
     handed_in(portal.course, "ada", Verdict.ACCEPTED)
     soon, past = (f"ada@example.edu,{later(seconds):%Y-%m-%dT%H:%M}\n" for seconds in (3_600, -1_800))
     applied(ina, ina.post_form(f"{PAGE}/import", text=HEAD + soon))

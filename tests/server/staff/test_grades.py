@@ -27,8 +27,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def tom(portal: Portal, tom: BrowserClient) -> BrowserClient:
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).late_percent_per_day = 20.0
+    portal.course.change(late_percent_per_day=20.0)
     return tom
 
 
@@ -88,8 +87,7 @@ def test_what_students_never_saw_is_no_column(portal: Portal, tom: BrowserClient
         draft.points, draft.listed = 99.0, False
     handed_in(course, "ada")
     assert "draft" not in tom.get(f"{PAGE}.csv").get_data(as_text=True)
-    with course.sessions.begin() as session:
-        session.get_one(Assignment, course.assignment).listed = False
+    course.change(listed=False)
     assert "email,name,section,tiled,total" in tom.get(f"{PAGE}.csv").get_data(as_text=True)
     assert "grades.csv?dropped=yes" in tom.page(f"{PAGE}?dropped=yes")
 

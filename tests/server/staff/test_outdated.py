@@ -16,7 +16,7 @@ from tests.server.course import AFTER_ANY_PAUSE
 from tests.server.databases import ON_POSTGRESQL, ON_SQLITE
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import client_of
+from tests.server.web.signed_in import BrowserClient, client_of
 from worker.contract.messages import CPU_QUEUE
 
 PAGE = "/staff/gpu/assignments/tiled"
@@ -24,9 +24,8 @@ UPDATE = f"{PAGE}/update"
 
 
 def test_a_page_says_that_nothing_can_be_graded_until_it_is_brought_up_to_date(
-    portal: Portal, monkeypatch: pytest.MonkeyPatch
+    portal: Portal, ina: BrowserClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
     assert UPDATE not in ina.page(PAGE)
     assert 'class="badge poor"' not in ina.page("/staff/gpu/assignments")
     assert 'data-needs="update"' not in ina.page("/staff/gpu/")
@@ -48,8 +47,7 @@ def test_a_page_says_that_nothing_can_be_graded_until_it_is_brought_up_to_date(
         assert update_exercise(session, session.scalars(select(Assignment)).one(), None) == Updated(
             judges=True, waiting=2
         )
-    with portal.course.sessions.begin() as session:
-        assert {step.state for step in session.scalars(select(Step))} == {StepState.QUEUED}
+    assert {step.state for step in portal.course.rows(select(Step))} == {StepState.QUEUED}
     assert UPDATE not in ina.page(PAGE)
 
 
@@ -86,8 +84,7 @@ def test_an_instructor_brings_it_up_to_date_once_it_was_told_what_that_changes(
 
 @ON_POSTGRESQL
 @pytest.mark.parametrize("own", [False, True])
-def test_what_cannot_be_brought_up_to_date_says_why(portal: Portal, own: bool) -> None:
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+def test_what_cannot_be_brought_up_to_date_says_why(portal: Portal, ina: BrowserClient, own: bool) -> None:
     with portal.course.sessions.begin() as session:
         exercise = session.scalars(select(Assignment)).one().exercise
         exercise.name = "gone"

@@ -15,7 +15,7 @@ from server.class_progress import failures
 from server.class_progress.forecast import forecast
 from server.class_progress.states import Bar, State, bars
 from server.courses.attention import attention
-from server.courses.models import Assignment, Correction, Extension, Membership, Role
+from server.courses.models import Assignment, Membership, Role
 from server.standings.class_speeds import bins
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW
@@ -39,11 +39,7 @@ def fill(portal: Portal) -> None:
         handed_in(course, "fay", Verdict.DATA_RACE, NOW + number * DAY / 24, source=b"// f%d" % number)
     handed_in(course, "gus", source=b"// 5", mode=Mode.CHECK)
     course.person("hal")
-    with course.sessions.begin() as session:
-        session.add(
-            Extension(assignment_id=course.assignment, person_id=course.people["eve"], due_at=NOW + 3 * DAY,
-                      created_at=NOW)
-        )  # fmt: skip
+    course.extend("eve", due_at=NOW + 3 * DAY)
 
 
 def counts(portal: Portal) -> dict[State, int]:
@@ -73,11 +69,7 @@ def test_each_student_is_in_one_part(portal: Portal, tom: BrowserClient) -> None
 
 def test_who_has_more_time_is_stuck_until_the_own_deadline(portal: Portal, tom: BrowserClient) -> None:
     fill(portal)
-    with portal.course.sessions.begin() as session:
-        session.add(
-            Extension(assignment_id=portal.course.assignment, person_id=portal.course.people["gus"],
-                      due_at=NOW + 9 * DAY, created_at=NOW)
-        )  # fmt: skip
+    portal.course.extend("gus", due_at=NOW + 9 * DAY)
     page = tom.page(f"{PAGE}/students?part=stuck")
     assert "gus@example.edu" in page
     assert "no attempt for 9 days" in page
@@ -85,12 +77,8 @@ def test_who_has_more_time_is_stuck_until_the_own_deadline(portal: Portal, tom: 
 
 def test_excused_students_count_in_no_part_and_are_not_stuck(portal: Portal, tom: BrowserClient) -> None:
     fill(portal)
-    with portal.course.sessions.begin() as session:
-        for name in ("fay", "hal"):
-            person = portal.course.people[name]
-            session.add(
-                Correction(assignment_id=portal.course.assignment, person_id=person, excused=True, corrected_at=NOW)
-            )
+    for name in ("fay", "hal"):
+        portal.course.correct(name, excused=True)
     assert counts(portal) == {State.ACCEPTED: 2, State.LATE: 1, State.CHECKING: 1}
     page = tom.page(PAGE)
     assert "part=stuck" not in page
@@ -122,8 +110,7 @@ def test_a_part_is_searched_and_gives_its_addresses(
 
 def test_a_regrade_moves_a_student_to_another_part(portal: Portal) -> None:
     course = portal.course
-    with course.sessions.begin() as session:
-        session.get_one(Assignment, course.assignment).device_class = ""
+    course.change(device_class="")
     course.hand_in("ada")
     assert counts(portal) == {State.FAILING: 1}
     with course.sessions.begin() as session:
@@ -174,8 +161,7 @@ def test_kernels_that_staff_try_are_not_counted_as_students_work(portal: Portal,
 
 
 def test_speeds_are_a_distribution_with_the_ladder(portal: Portal, tom: BrowserClient) -> None:
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).device_class = "h200"
+    portal.course.change(device_class="h200")
     ranked(portal.course, "ada", 2_400.0, 0.01)
     page = tom.page(PAGE)
     assert "1 student on H200" in page
@@ -202,8 +188,7 @@ def test_each_bin_has_its_own_label(values: list[float]) -> None:
 def test_the_overview_has_the_forecast_of_the_next_deadline(portal: Portal, tom: BrowserClient) -> None:
     portal.course.person("ada")
     assert "more attempts until the deadline" not in tom.page("/staff/gpu/")
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).due_at = datetime.now(UTC) + DAY
+    portal.course.change(due_at=datetime.now(UTC) + DAY)
     assert "Tiled: About 5 more attempts until the deadline" in tom.page("/staff/gpu/")
 
 

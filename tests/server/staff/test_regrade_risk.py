@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from kernels.verdict import Verdict
-from server.courses.models import Assignment, Correction, Counts
+from server.courses.models import Counts
 from server.grading.models import MAX_ATTEMPTS
 from server.regrades.service import plan, regrade_risks
 from server.submissions.criteria import SubmissionCriteria
@@ -21,8 +21,7 @@ REGRADE = "/staff/gpu/regrade"
 
 def test_a_regrade_at_once_names_whose_points_may_fall(portal: Portal, tom: BrowserClient) -> None:
     course = portal.course
-    with course.sessions.begin() as session:
-        session.get_one(Assignment, course.assignment).points = 10.0
+    course.change(points=10.0)
     handed_in(course, "ada", source=b"// 1")
     handed_in(course, "bob", Verdict.DATA_RACE, source=b"// 2")
     page = tom.page(f"{REGRADE}?assignment=tiled")
@@ -41,9 +40,7 @@ def test_a_regrade_at_once_names_whose_points_may_fall(portal: Portal, tom: Brow
 def test_points_that_a_regrade_cannot_change_are_not_at_risk(portal: Portal, tom: BrowserClient) -> None:
     course = portal.course
     handed_in(course, "ada", source=b"// 1")
-    with course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, course.assignment)
-        assignment.points, assignment.counts = 10.0, Counts.LAST
+    course.change(points=10.0, counts=Counts.LAST)
     failed = course.hand_in("ada", source=b"// 2", now=NOW + timedelta(minutes=30)).submission.id
     for _ in range(MAX_ATTEMPTS):
         judged(course, newest_job(course, failed), Verdict.SYSTEM_ERROR)
@@ -55,10 +52,7 @@ def test_points_that_a_regrade_cannot_change_are_not_at_risk(portal: Portal, tom
             return [one.loss.name for one in regrade_risks(session, planned.submissions)]
 
     assert risks(**chosen) == ["ada"]
-    with course.sessions.begin() as session:
-        session.get_one(Assignment, course.assignment).counts = Counts.BEST
+    course.change(counts=Counts.BEST)
     assert (risks(**chosen), risks()) == ([], ["ada"])
-    with course.sessions.begin() as session:
-        given = {"assignment_id": course.assignment, "corrected_at": NOW}
-        session.add(Correction(person_id=course.person("ada"), score=8.0, **given))
+    course.correct("ada", score=8.0)
     assert risks() == []

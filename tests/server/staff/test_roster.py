@@ -27,11 +27,6 @@ from tests.server.web.signed_in import BrowserClient, client_of
 ROSTER = "/staff/gpu/roster"
 
 
-@pytest.fixture
-def ina(portal: Portal) -> BrowserClient:
-    return client_of(portal, "ina", Role.INSTRUCTOR)
-
-
 def memberships(portal: Portal) -> dict[str, tuple[str, str, bool]]:
     with portal.course.sessions.begin() as session:
         rows = session.execute(

@@ -11,7 +11,7 @@ from server.grades.rubric import wrong_criteria
 from server.submissions.changes import regrade
 from tests.server.course import NOW
 from tests.server.staff.graded import handed_in, judged
-from tests.server.staff.test_corrections import DAY, confirmed, deeds, grade_of, grade_page, row_of, shown
+from tests.server.staff.test_corrections import DAY, confirmed, grade_of, grade_page, row_of, shown
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -20,8 +20,7 @@ TWO = stored([Criterion("aa", "Readable", 4.0, "Good names."), Criterion("bb", "
 
 
 def put(portal: Portal, rubric: str = TWO) -> None:
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).rubric = rubric
+    portal.course.change(rubric=rubric)
 
 
 def test_a_student_is_graded_by_the_rubric_on_the_submissions_page(portal: Portal, tom: BrowserClient) -> None:
@@ -56,8 +55,8 @@ def test_a_student_is_graded_by_the_rubric_on_the_submissions_page(portal: Porta
     assert grade_of(portal, "ada").points == 9.0
     assert "Rubric" not in ada.page(page)
     assert "to 9 instead" in tom.page(page)
-    assert [deed.detail["points"] for deed in deeds(portal, "grades.rubric_given")] == [[None, 3.5], [3.5, 1.0]]
-    assert "Long" not in str(deeds(portal, "grades.rubric_given"))
+    assert [deed.detail["points"] for deed in portal.course.deeds("grades.rubric_given")] == [[None, 3.5], [3.5, 1.0]]
+    assert "Long" not in str(portal.course.deeds("grades.rubric_given"))
 
 
 def test_points_by_the_rubric_stay_when_another_submission_counts(portal: Portal, tom: BrowserClient) -> None:
@@ -92,7 +91,7 @@ def test_an_instructor_changes_the_rubric_and_losses_are_named(portal: Portal, t
     assert grade_of(portal, "ada").points == 16.0
     assert confirmed(ina, asked).status_code == 303
     assert (grade_of(portal, "ada").points, grade_of(portal, "ada").why) == (13.0, ("rubric 3 of 3",))
-    (_, last) = deeds(portal, "grades.rubric_changed")
+    (_, last) = portal.course.deeds("grades.rubric_changed")
     assert last.detail == {"criteria": [2, 1], "points": [6.0, 3.0]}
 
 

@@ -19,7 +19,6 @@ from server.courses.models import Assignment, Membership, Role
 from server.submissions.models import LookedAtPair
 from tests.server.course import NOW
 from tests.server.staff.graded import counted_queries, handed_in
-from tests.server.staff.test_corrections import deeds
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -29,8 +28,7 @@ ALL = "renamed, reordered, reformatted, comments"
 
 @pytest.fixture
 def tom(portal: Portal) -> BrowserClient:
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).device_class = ""
+    portal.course.change(device_class="")
     return client_of(portal, "tom", Role.ASSISTANT)
 
 
@@ -161,7 +159,7 @@ def test_a_marked_pair_is_folded_away_until_it_is_taken_back(portal: Portal, tom
     assert 'data-no="files"' not in tom.page(PAGE)
     assert tom.post_form(f"{PAGE}/pair?left={ada}&right={ada}").status_code == 422
     assert tom.post_form(f"{PAGE}/pair?left={ada}&right=none").status_code == 404
-    (deed,) = deeds(portal, "submission.pair_looked_at")
+    (deed,) = portal.course.deeds("submission.pair_looked_at")
     assert (deed.subject, deed.detail) == (f"submission {bob}", {"other": ada})
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from kernels.verdict import Verdict
 from server.audit.models import AuditEvent
-from server.courses.models import Assignment, Correction, Role
+from server.courses.models import Role
 from server.submissions.models import Mode
 from tests.server.course import NOW
 from tests.server.staff.graded import handed_in
@@ -25,8 +25,7 @@ def there(portal: Portal) -> Portal:
     for name in ("ada", "bob", "cyd"):
         portal.course.person(name)
     portal.token("ina", Role.INSTRUCTOR)
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).device_class = ""
+    portal.course.change(device_class="")
     return portal
 
 
@@ -58,9 +57,7 @@ def test_a_roster_comes_in_parts_and_by_its_filter(there: Portal):
 
 def test_grades_have_points_and_corrections(there: Portal):
     counted = handed_in(there.course, "ada")
-    with there.course.sessions.begin() as session:
-        given = {"assignment_id": there.course.assignment, "corrected_at": NOW}
-        session.add(Correction(person_id=there.course.person("bob"), excused=True, **given))
+    there.course.correct("bob", excused=True)
     told = read(there, "grades?limit=2")
     ada, bob = told["students"]
     assert (ada["name"], ada["total"], ada["grades"][0]["submission"]) == ("ada", told["points"]["tiled"], counted)
@@ -118,6 +115,5 @@ def test_an_export_is_in_the_audit_log(there: Portal):
     read(there, "roster?limit=2")
     read(there, "grades")
     read(there, "submissions")
-    with there.course.sessions.begin() as session:
-        found = [(one.action, one.detail) for one in session.scalars(select(AuditEvent).order_by(AuditEvent.id))]
+    found = [(one.action, one.detail) for one in there.course.rows(select(AuditEvent).order_by(AuditEvent.id))]
     assert found == [("roster.exported", {"people": 2}), ("grades.exported", {"students": 3})]

@@ -135,8 +135,7 @@ def everything(course: ACourse, *but: str) -> dict[str, list[Any]]:
 @pytest.fixture
 def staged(portal: Portal) -> Stage:
     course = portal.course
-    with course.sessions.begin() as session:
-        session.get_one(Assignment, course.assignment).points = 10.0
+    course.change(points=10.0)
     for minute, (name, speed) in enumerate([("ada", 900.0), ("bob", 800.0), ("cid", 700.0)]):
         submitted(course, name, speed, minute)
     submitted(course, "dan", Verdict.DATA_RACE, 3)
@@ -285,8 +284,7 @@ def test_staff_preview_apply_and_drop_a_staged_regrade(staged: Stage, portal: Po
     assert "0 of 5 graded" in tom.page(page)
     refused = tom.post_form("/staff/gpu/regrade", assignment="tiled", newest=str(10**9))
     assert refused.status_code == 409
-    with portal.course.sessions.begin() as session:
-        jobs = session.scalars(select(Job.id).where(Job.regrade_id.is_not(None)).order_by(Job.id)).all()
+    jobs = portal.course.rows(select(Job.id).where(Job.regrade_id.is_not(None)).order_by(Job.id))
     for job in jobs:
         graded(portal.course, job, Verdict.DATA_RACE)
     text = tom.page(page)

@@ -10,7 +10,7 @@ from kernels.verdict import Verdict
 from server.acts.act import assignment_target
 from server.assignments.extensions import EXTENSION, Grant
 from server.audit.models import AuditEvent
-from server.courses.models import Assignment, Course, Extension, StaffNote
+from server.courses.models import Assignment, Course, StaffNote
 from server.courses.service import Terms, create_assignment
 from server.operations.erase import erase_person
 from server.submissions.models import Mode, Submission
@@ -28,11 +28,7 @@ def test_it_has_points_extensions_and_attempts(portal: Portal, tom: BrowserClien
     right = handed_in(course, "ada", now=NOW + DAY / 2, source=b"// 2")
     handed_in(course, "bob", source=b"// 3")
     ada = course.people["ada"]
-    with course.sessions.begin() as session:
-        session.add(
-            Extension(assignment_id=course.assignment, person_id=ada, due_at=NOW + 3 * DAY, extra_attempts=2,
-                      reason="was ill", created_at=NOW)
-        )  # fmt: skip
+    course.extend("ada", due_at=NOW + 3 * DAY, extra_attempts=2, reason="was ill")
     page = tom.page(f"/staff/gpu/students/{ada}")
     for told in ("ada@example.edu", "10 of 10", "was ill", "2 more attempts", f"history?student={ada}", "data race"):
         assert told in page, told
@@ -73,12 +69,10 @@ def test_names_link_to_it(portal: Portal, tom: BrowserClient) -> None:
 def test_names_in_audit_and_deadlines_link_to_it(portal: Portal, tom: BrowserClient) -> None:
     course = portal.course
     ada = course.person("ada")
-    with course.sessions.begin() as session:
-        session.get_one(Assignment, course.assignment).due_at = datetime.now(UTC) + DAY
+    course.change(due_at=datetime.now(UTC) + DAY)
     link = f'<a href="/staff/gpu/students/{ada}">ada</a>'
     assert link in tom.page("/staff/gpu/"), "under the deadlines"
-    with course.sessions.begin() as session:
-        session.get_one(Assignment, course.assignment).due_at = None
+    course.change(due_at=None)
     assert link not in tom.page("/staff/gpu/")
     tom.post_form(f"/staff/gpu/students/{ada}/notes", note="asked")
     with course.sessions.begin() as session:
@@ -111,5 +105,4 @@ def test_notes_are_for_staff_and_audited(portal: Portal, tom: BrowserClient) -> 
     assert "asked for help twice" not in tom.page(page)
     tom.post_form(f"{page}/notes", note="private")
     erase_person(course.sessions, ada)
-    with course.sessions.begin() as session:
-        assert session.scalars(select(StaffNote)).all() == []
+    assert course.rows(select(StaffNote)) == []

@@ -14,7 +14,7 @@ from sqlalchemy import select
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.models import AuditEvent
-from server.courses.models import Assignment, Extension, Membership, Role
+from server.courses.models import Membership, Role
 from server.grades.losses import CONFIRMED
 from server.grading.models import MAX_ATTEMPTS, Attempt, Job, JobKind, JobState, Priority
 from server.recording.record import record
@@ -37,9 +37,7 @@ HOUR = timedelta(hours=1)
 @pytest.fixture
 def tom(portal: Portal) -> BrowserClient:
     """An assistant: may see all of it and have it graded again."""
-    with portal.course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, portal.course.assignment)
-        assignment.device_class, assignment.due_at = "", NOW + HOUR
+    portal.course.change(device_class="", due_at=NOW + HOUR)
     return client_of(portal, "tom", Role.ASSISTANT)
 
 
@@ -66,9 +64,7 @@ def test_each_filter_takes_its_part(portal: Portal, tom: BrowserClient) -> None:
     assert listed(course, assignment="other") == []
     assert listed(course, assignment="tiled", student="bob", state=JobState.DONE) == [late]
     assert listed(course, submission=first) == [first]
-    with course.sessions.begin() as session:
-        bob = course.people["bob"]
-        session.add(Extension(assignment_id=course.assignment, person_id=bob, due_at=NOW + 9 * HOUR, created_at=NOW))
+    course.extend("bob", due_at=NOW + 9 * HOUR)
     assert listed(course, late="yes") == []
     page = tom.page(f"{PAGE}?verdict=data_race&late=&state=%20")
     assert first in page
@@ -140,8 +136,7 @@ def test_a_filter_that_cannot_be_read_shows_and_regrades_nothing(portal: Portal,
     state = tom.get(f"{PAGE}/state?since=junk").get_json()
     assert made not in state["html"]
     assert state["final"] is True
-    with portal.course.sessions.begin() as session:
-        assert not session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all()
+    assert not portal.course.rows(select(Job).where(Job.kind == JobKind.REGRADE))
 
 
 def test_a_name_is_found_in_any_letters_among_however_many_fit(portal: Portal) -> None:
@@ -221,9 +216,8 @@ def test_a_filter_is_regraded_after_it_was_told_how_many(portal: Portal, tom: Br
     handed_in(course, "eve", Verdict.DATA_RACE, source=b"// 4")
     answer = tom.post_form(REGRADE, verdict="data_race", newest=until[1])
     assert answer.status_code == 303
-    with course.sessions.begin() as session:
-        (job,) = session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all()
-        assert (job.priority, job.state) == (Priority.REGRADE, JobState.QUEUED)
+    (job,) = course.rows(select(Job).where(Job.kind == JobKind.REGRADE))
+    assert (job.priority, job.state) == (Priority.REGRADE, JobState.QUEUED)
     where = answer.headers["Location"].partition("?")[0]
     assert "0 of 1 finished" in tom.page(where)
     judged(course, job.id, Verdict.ACCEPTED)
@@ -275,8 +269,7 @@ def test_what_is_more_than_is_graded_at_once_comes_after(
     assert NOTICES["regrade-begun"] in page
     assert "<strong>1 " in page
     assert tom.post_form(REGRADE, mode="rank", newest="99", after="2").headers["Location"].startswith(f"{REGRADE}s/")
-    with course.sessions.begin() as session:
-        again = session.scalars(select(Job.submission_id).where(Job.kind == JobKind.REGRADE)).all()
+    again = course.rows(select(Job.submission_id).where(Job.kind == JobKind.REGRADE))
     assert set(again) == {1, 2, 3}
     assert len(again) == 3
 
@@ -313,8 +306,7 @@ def test_what_waits_anyway_is_left_out(portal: Portal, tom: BrowserClient) -> No
     made = portal.course.hand_in("ada").submission.public_id
     assert "still waiting to be graded" in tom.page(f"{REGRADE}?submission={made}")
     assert tom.post_form(REGRADE, submission=made, newest="99").status_code == 303
-    with portal.course.sessions.begin() as session:
-        assert session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all() == []
+    assert portal.course.rows(select(Job).where(Job.kind == JobKind.REGRADE)) == []
     assert tom.post_form(REGRADE, newest="x").status_code == 422
     assert tom.post_form(REGRADE, newest="9" * 30).status_code == 422
     assert tom.post_form(REGRADE, newest="9", after="x").status_code == 422

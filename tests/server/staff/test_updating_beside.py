@@ -115,8 +115,7 @@ def test_two_who_bring_it_up_to_date_at_once_do_it_once(course: ACourse) -> None
 
     with an_update(course, update) as waits:
         assert waits.result() is None
-    with course.sessions.begin() as session:
-        assert len(session.scalars(select(AuditEvent)).all()) == 1
+    assert len(course.rows(select(AuditEvent))) == 1
 
 
 def test_however_many_handed_in_an_update_asks_the_same(course: ACourse) -> None:

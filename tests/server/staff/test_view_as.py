@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from server.audit.models import AuditEvent
-from server.courses.models import Assignment, Course, Membership, Role
+from server.courses.models import Course, Membership, Role
 from server.roster.service import drop
 from server.submissions.models import Submission
 from tests.server.course import NOW
@@ -23,8 +23,7 @@ STOP = "/staff/gpu/students/stop-viewing"
 
 @pytest.fixture(autouse=True)
 def unmeasured(portal: Portal) -> None:
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).device_class = ""
+    portal.course.change(device_class="")
 
 
 def viewing(portal: Portal, name: str = "ada") -> BrowserClient:
@@ -80,8 +79,7 @@ def test_nothing_is_done_for_the_student(portal: Portal) -> None:
         "/join", "/sign-in",
     ):  # fmt: skip
         assert tom.post_form(path, source=SOURCE, mode="rank", name="Eve").status_code == 403, path
-    with portal.course.sessions.begin() as session:
-        assert len(session.scalars(select(Submission)).all()) == 1
+    assert len(portal.course.rows(select(Submission))) == 1
 
 
 def test_errors_are_answered_as_ever(portal: Portal) -> None:
@@ -96,8 +94,7 @@ def test_it_ends_and_is_audited(portal: Portal) -> None:
     assert tom.post_form(STOP).status_code == 303
     assert MARK not in tom.page("/courses/gpu/")
     assert tom.get("/staff/gpu/").status_code == 200
-    with portal.course.sessions.begin() as session:
-        actions = session.scalars(select(AuditEvent.action).where(AuditEvent.action.like("member.view%"))).all()
+    actions = portal.course.rows(select(AuditEvent.action).where(AuditEvent.action.like("member.view%")))
     assert list(actions) == ["member.viewed_as", "member.view_ended"]
     tom = viewing(portal)
     assert tom.post_form("/sign-out").status_code == 303

@@ -7,7 +7,6 @@ from datetime import datetime
 import pytest
 
 from kernels.verdict import Verdict
-from server.courses.models import Assignment
 from tests.server.course import later
 from tests.server.standings.results import checked, modelled, ranked
 from tests.server.standings.test_service import _fill
@@ -41,8 +40,7 @@ def test_lines_say_how_sure_they_are(portal):
 
 
 def test_where_nothing_is_measured_the_board_says_who_is_right_and_ranks_nobody(portal):
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).device_class = ""
+    portal.course.change(device_class="")
     checked(portal.course, portal.course.job("ben", now=later(60)), **modelled(2_000.0))
     checked(portal.course, portal.course.job("ada", now=later(120)), **modelled(8_000.0))
     checked(portal.course, portal.course.job("cem", now=later(30)), Verdict.DATA_RACE)

@@ -260,8 +260,7 @@ def test_a_freeze_can_be_moved_both_ways(portal):
 
 
 def test_what_is_checked_only_shows_who_is_right_since_when_and_never_a_rank(portal):
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).device_class = ""
+    portal.course.change(device_class="")
     checked(portal.course, portal.course.job("ben", now=later(60)), **modelled(2_000.0))
     checked(portal.course, portal.course.job("ada", now=later(120)), **modelled(8_000.0))
     checked(portal.course, portal.course.job("ben", source=b"// 2", now=later(180)), **modelled(4_000.0))

@@ -28,11 +28,6 @@ from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of
 
 
-@pytest.fixture
-def course(made: Sessions) -> ACourse:
-    return ACourse.make(made)
-
-
 def choose(course: ACourse, person: int, *, listed: bool) -> None:
     with course.sessions.begin() as session:
         set_listed(session, person, listed=listed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import pytest
 from sqlalchemy import Engine, event, insert, select, text
 
 from kernels.verdict import Verdict
@@ -21,18 +20,13 @@ from server.standings.ranks import BoardKey, recount
 from server.standings.service import Board, board, rebuild, score_of
 from server.submissions.changes import retry
 from server.submissions.models import Mode, Submission
-from tests.server.course import NOW, ACourse, check_result, later, measure_result
+from tests.server.course import NOW, ACourse, check_result, later, measure_result, read_row
 from tests.server.databases import ON_BOTH
 from worker.contract.messages import CPU_QUEUE, StepResult
 
 pytestmark = ON_BOTH
 
 GPU = "gpu.h200"
-
-
-@pytest.fixture
-def course(made: Sessions) -> ACourse:
-    return ACourse.make(made)
 
 
 def checked(course: ACourse, job: int, verdict: Verdict = Verdict.ACCEPTED) -> None:
@@ -96,9 +90,8 @@ def test_of_equal_ones_that_nothing_measures_the_first_handed_in_stands_whicheve
     first, second = course.job("ada", now=later(10)), course.job("ada", now=later(20))
     checked(course, second)
     checked(course, first)
-    with made.begin() as session:
-        standing = session.scalars(select(Standing)).one()
-        assert (standing.job_id, standing.reached_at) == (first, later(10))
+    standing = read_row(made, select(Standing))
+    assert (standing.job_id, standing.reached_at) == (first, later(10))
 
 
 def test_what_is_wrong_or_only_checked_or_not_ranked_stands_nowhere(course, made):

@@ -10,7 +10,6 @@ from typing import Any
 from sqlalchemy import select
 
 from kernels.verdict import Verdict
-from server.courses.models import Assignment
 from server.grading.models import Job, JobState, Result, Source
 from server.submissions.models import Submission
 from server.submissions.verdicts import update_judged_job
@@ -23,13 +22,6 @@ DAY = timedelta(days=1)
 
 def now() -> datetime:
     return datetime.now(UTC)
-
-
-def change(portal: Portal, **values: Any) -> None:
-    with portal.course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, portal.course.assignment)
-        for name, value in values.items():
-            setattr(assignment, name, value)
 
 
 def handed_in(portal: Portal) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.accounts.service import revoke_tokens
-from server.courses.models import Assignment, Role
+from server.courses.models import Role
 from server.dispatching.dispatch import take
 from server.grading.models import Job, JobState
 from server.recording.record import record
@@ -148,9 +148,7 @@ def test_the_list_has_the_points_of_each_submission_once_they_are_released(porta
     portal.post("ada")
 
     def points(**values: Any) -> list[tuple[float | None, float]]:
-        with portal.course.sessions.begin() as session:
-            for name, value in values.items():
-                setattr(session.get_one(Assignment, portal.course.assignment), name, value)
+        portal.course.change(**values)
         found = portal.get("ada", "/api/v1/submissions").get_json()["submissions"]
         return [(line["points"], line["most_points"]) for line in found]
 
@@ -218,9 +216,7 @@ def test_a_token_that_is_not_good_is_refused(portal: Portal):
 def test_what_is_hidden_from_students_is_told_as_if_it_were_not_there(portal: Portal, values):
     portal.token("ina", Role.INSTRUCTOR)
     assert portal.post("ina").status_code == 202
-    with portal.course.sessions.begin() as session:
-        for name, value in values.items():
-            setattr(session.get_one(Assignment, portal.course.assignment), name, value)
+    portal.course.change(**values)
     none, listed = {"assignment": "gpu/none"}, "/api/v1/submissions?assignment="
     assert portal.post("ada").status_code == 404
     assert portal.post("ada").get_json() == portal.post("ada", none).get_json()
@@ -245,8 +241,7 @@ def test_another_kind_of_gpu_takes_one_that_is_there(portal: Portal):
 
 
 def test_where_nothing_is_measured_the_device_is_the_cpu(portal: Portal):
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).device_class = ""
+    portal.course.change(device_class="")
     accepted = portal.post("ada", {"device_class": "cpu"})
     assert accepted.status_code == 202
     assert portal.get("ada", accepted.get_json()["url"]).get_json()["device_class"] == ""
@@ -288,21 +283,15 @@ def test_a_board_shows_students_themselves_and_staff_everyone(portal: Portal):
 
 def test_attempt_limit_and_minimum_interval_are_told_with_the_time_until_the_next(portal: Portal):
     portal.token("ada")
-    with portal.course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, portal.course.assignment)
-        assignment.min_interval_seconds, assignment.attempts = 600, 2
+    portal.course.change(min_interval_seconds=600, attempts=2)
     assert portal.post("ada").status_code == 202
     refused = portal.post("ada")
     assert (refused.status_code, refused.get_json(force=True)["code"]) == (429, "too_often")
     assert 590 <= int(refused.headers["Retry-After"]) <= 600
-    with portal.course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, portal.course.assignment)
-        assignment.min_interval_seconds, assignment.attempts = 0, 1
+    portal.course.change(min_interval_seconds=0, attempts=1)
     refused = portal.post("ada")
     assert (refused.status_code, refused.get_json(force=True)["code"]) == (403, "no_attempts_left")
-    with portal.course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, portal.course.assignment)
-        assignment.closes_at = datetime(2026, 1, 1, tzinfo=UTC)
+    portal.course.change(closes_at=datetime(2026, 1, 1, tzinfo=UTC))
     refused = portal.post("ada")
     assert (refused.status_code, refused.get_json(force=True)["code"]) == (403, "closed")
 

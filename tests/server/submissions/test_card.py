@@ -14,15 +14,9 @@ from server.submissions.verdicts import SYSTEM_ERROR
 from server.web.notices import NOTICES
 from tests.kernels.facts_of import at
 from tests.server.submissions.graded import given_up, graded, handed_in
-from tests.server.web.signed_in import client_of
 
 PAST_M = Finding(Verdict.OUT_OF_BOUNDS, "So it is.", 7, example=at("M[1][0]"))
 CORPUS = Path(__file__).parents[2] / "corpus" / "wrong"
-
-
-@pytest.fixture
-def ada(portal):
-    return client_of(portal, "ada")
 
 
 def card(page: str) -> str:

@@ -14,8 +14,7 @@ from tests.server.web.signed_in import client_of
 
 
 @ON_SQLITE
-def test_the_first_accepted_kernel_is_celebrated_once(portal, monkeypatch):
-    ada = client_of(portal, "ada")
+def test_the_first_accepted_kernel_is_celebrated_once(portal, ada, monkeypatch):
     first, second = (
         f"/submissions/{public_id(portal.course, ranked(portal.course, 'ada', speed))}" for speed in (2000, 3000)
     )
@@ -29,8 +28,7 @@ def test_the_first_accepted_kernel_is_celebrated_once(portal, monkeypatch):
 
 
 @ON_SQLITE
-def test_the_first_kernel_that_misses_no_goal_is_celebrated(portal):
-    ada = client_of(portal, "ada")
+def test_the_first_kernel_that_misses_no_goal_is_celebrated(portal, ada):
     missed = GoalResult("No conflicts", "shared_load_conflicts", 4, 0, met=False)
     for goals, celebrated in (((missed,), False), ((), True), ((), False)):
         job = portal.course.job("ada")

@@ -16,16 +16,11 @@ from server.grading.models import Job, JobKind, JobState, Priority, StepState
 from server.recording.record import Recorded, record
 from server.submissions.changes import NotPossible, cancel, regrade, retry
 from server.submissions.service import latest_job
-from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, step_of
+from tests.server.course import AFTER_ANY_PAUSE, NOW, check_result, step_of
 from tests.server.databases import ON_BOTH, ON_POSTGRESQL
 from worker.contract.messages import CPU_QUEUE
 
 pytestmark = ON_BOTH
-
-
-@pytest.fixture
-def course(made: Sessions) -> ACourse:
-    return ACourse.make(made)
 
 
 def graded(made: Sessions, job: int, verdict: Verdict = Verdict.DATA_RACE) -> None:

@@ -11,7 +11,7 @@ from kernels.verdict import Verdict
 from server.courses.models import Assignment, Role
 from tests.server.databases import ON_SQLITE
 from tests.server.staff.graded import counted_queries
-from tests.server.submissions.course_pages import FORM, HOME, KERNEL, PAGE, change, end, now, words
+from tests.server.submissions.course_pages import FORM, HOME, KERNEL, PAGE, end, now, words
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -21,7 +21,7 @@ pytestmark = ON_SQLITE
 
 @pytest.fixture
 def ada(portal: Portal) -> BrowserClient:
-    change(portal, points=10.0, position=2)
+    portal.course.change(points=10.0, position=2)
     return client_of(portal, "ada")
 
 

@@ -13,30 +13,13 @@ from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
 from server.accounts.models import ApiToken, Person
 from server.accounts.zones import OF_COURSE
-from server.courses.models import Assignment, Course, ExerciseFile, Extension, Membership, Role
+from server.courses.models import Assignment, ExerciseFile, Membership, Role
 from server.exercises.stored import installed_content, keep
 from server.http.numbers import day, deadline
 from tests.server.databases import ON_SQLITE
-from tests.server.submissions.course_pages import (
-    DAY,
-    FORM,
-    HOME,
-    KERNEL,
-    PAGE,
-    change,
-    end,
-    handed_in,
-    now,
-    typed,
-    words,
-)
+from tests.server.submissions.course_pages import DAY, FORM, HOME, KERNEL, PAGE, end, handed_in, now, typed, words
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of, stranger
-
-
-@pytest.fixture
-def ada(portal: Portal) -> BrowserClient:
-    return client_of(portal, "ada")
 
 
 def has_exercise(portal: Portal, name: str) -> None:
@@ -56,7 +39,7 @@ def test_nobody_is_told_of_a_course_and_a_stranger_no_more(portal: Portal):
 
 
 def test_home_says_what_is_due_next_and_how_far_one_is(portal: Portal, ada: BrowserClient):
-    change(portal, due_at=now() + 3 * DAY, points=10.0)
+    portal.course.change(due_at=now() + 3 * DAY, points=10.0)
     assert 'id="next"' in ada.page("/")
     page = words(ada.page("/"))
     assert "0 of 1 done, 0 of 10 points" in page
@@ -66,7 +49,7 @@ def test_home_says_what_is_due_next_and_how_far_one_is(portal: Portal, ada: Brow
     assert "being graded" in words(ada.page("/"))
     end(portal, Verdict.WRONG_ANSWER)
     assert "wrong answer" in words(ada.page("/"))
-    change(portal, closes_at=now() - DAY, due_at=now() - 2 * DAY)
+    portal.course.change(closes_at=now() - DAY, due_at=now() - 2 * DAY)
     assert 'id="next"' not in ada.page("/")
     assert "See result" in words(ada.page("/"))
 
@@ -83,15 +66,9 @@ def extended(page: str) -> list[str]:
 
 
 def test_an_own_deadline_is_shown_as_ones_own(portal: Portal, ada: BrowserClient):
-    change(portal, due_at=now() - DAY, closes_at=now() - DAY / 2)
+    portal.course.change(due_at=now() - DAY, closes_at=now() - DAY / 2)
     assert "closed" in words(ada.page(PAGE))
-    with portal.course.sessions.begin() as session:
-        session.add(
-            Extension(
-                assignment_id=portal.course.assignment, person_id=portal.course.people["ada"],
-                due_at=now() + 2 * DAY, extra_attempts=0, created_at=now(),
-            )
-        )  # fmt: skip
+    portal.course.extend("ada", due_at=now() + 2 * DAY)
     page = ada.page(PAGE)
     assert "in 2 days, extended" in words(page)
     assert extended(page) == ["due"]
@@ -101,14 +78,8 @@ def test_an_own_deadline_is_shown_as_ones_own(portal: Portal, ada: BrowserClient
 
 @ON_SQLITE
 def test_of_an_extension_each_part_is_told_by_itself(portal: Portal, ada: BrowserClient):
-    change(portal, due_at=now() + DAY, closes_at=now() + 2 * DAY, attempts=2)
-    with portal.course.sessions.begin() as session:
-        session.add(
-            Extension(
-                assignment_id=portal.course.assignment, person_id=portal.course.people["ada"],
-                closes_at=now() + 5 * DAY, extra_attempts=1, created_at=now(),
-            )
-        )  # fmt: skip
+    portal.course.change(due_at=now() + DAY, closes_at=now() + 2 * DAY, attempts=2)
+    portal.course.extend("ada", closes_at=now() + 5 * DAY, extra_attempts=1)
     page = ada.page(PAGE)
     assert "in 24 h, closes later" in words(page)
     assert extended(page) == ["closes", "attempts"]
@@ -117,14 +88,14 @@ def test_of_an_extension_each_part_is_told_by_itself(portal: Portal, ada: Browse
 
 @ON_SQLITE
 def test_ones_best_stands_beside_what_counts_where_that_is_another(portal: Portal, ada: BrowserClient):
-    change(portal, points=10.0)
+    portal.course.change(points=10.0)
     ada.post_form(FORM, source=KERNEL, mode="rank")
     first = end(portal, Verdict.ACCEPTED, gflops=5_000.0, ms_median=3.4, ranked=True)
     assert 'id="best"' not in ada.page(PAGE)
     ada.post_form(FORM, source=f"{KERNEL}//", mode="rank")
     remark = "Beyond every bound."
     end(portal, Verdict.ACCEPTED, gflops=900_000.0, ms_median=0.1, not_ranked=remark)
-    change(portal, counts="last")
+    portal.course.change(counts="last")
     head = words(ada.page(PAGE)).partition("Due")[0]
     assert f"900,000 GFLOPS {remark} measured" in head
     assert ": accepted, 10 points, 5,000 GFLOPS measured" in head
@@ -133,9 +104,9 @@ def test_ones_best_stands_beside_what_counts_where_that_is_another(portal: Porta
 
 @ON_SQLITE
 def test_the_late_policy_says_what_a_submission_is_still_worth(portal: Portal, ada: BrowserClient):
-    change(portal, points=10.0, late_percent_per_day=20.0, due_at=now() - 1.5 * DAY, closes_at=None)
+    portal.course.change(points=10.0, late_percent_per_day=20.0, due_at=now() - 1.5 * DAY, closes_at=None)
     assert "worth up to 6 of 10 points" in ada.page(PAGE).partition('id="late-now"')[2]
-    change(portal, due_at=now() + DAY)
+    portal.course.change(due_at=now() + DAY)
     assert 'id="late-now"' not in ada.page(PAGE)
 
 
@@ -156,10 +127,9 @@ def test_a_speed_is_told_by_what_the_exercise_compares(portal: Portal, ada: Brow
 
 
 def test_times_are_those_of_the_reader_and_else_of_the_course(portal: Portal, ada: BrowserClient):
-    change(portal, due_at=datetime(2030, 1, 2, 12, tzinfo=UTC))
+    portal.course.change(due_at=datetime(2030, 1, 2, 12, tzinfo=UTC))
     assert "12:00 UTC" in words(ada.page(PAGE))
-    with portal.course.sessions.begin() as session:
-        session.get_one(Course, portal.course.course).time_zone = "Europe/Vienna"
+    portal.course.change_course(time_zone="Europe/Vienna")
     assert "13:00 CET" in words(ada.page(PAGE))
     assert "course’s time zone" not in words(ada.page(PAGE))
     ada.set_cookie("tilelab_zone", "America/New_York")
@@ -190,11 +160,10 @@ def test_the_command_line_gets_its_token_with_one_press(portal: Portal, ada: Bro
         assert found
         tokens.append(found[1])
     assert "tl_" not in ada.page(way)
-    with portal.course.sessions.begin() as session:
-        kept = session.scalars(select(ApiToken).order_by(ApiToken.id)).all()
-        assert [(one.name, one.scopes) for one in kept] == [
-            ("command line", "read submit"), ("command line 2", "read submit"),
-        ]  # fmt: skip
+    kept = portal.course.rows(select(ApiToken).order_by(ApiToken.id))
+    assert [(one.name, one.scopes) for one in kept] == [
+        ("command line", "read submit"), ("command line 2", "read submit"),
+    ]  # fmt: skip
     for _ in range(18):
         ada.post_form(way)
     assert ada.post_form(way).status_code == 409
@@ -240,14 +209,14 @@ def test_a_moment_in_a_table_is_told_whole_where_it_is_pointed_at(portal: Portal
 def test_the_rules_stand_there_in_plain_words(portal: Portal, ada: BrowserClient, values, said):
     due_at = now() + DAY
     given = {name: due_at if value == "due_at" else value for name, value in values.items()}
-    change(portal, **({"due_at": due_at} | given))
+    portal.course.change(**({"due_at": due_at} | given))
     assert said in words(ada.page(PAGE))
 
 
 def test_an_assignment_that_is_unlisted_or_before_its_start_is_for_staff_alone(portal: Portal, ada: BrowserClient):
     teacher = client_of(portal, "teacher", Role.INSTRUCTOR)
     for values in ({"listed": False}, {"listed": True, "opens_at": now() + DAY}):
-        change(portal, **values)
+        portal.course.change(**values)
         assert ada.get(PAGE).status_code == 404
         assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 404
         assert "Tiled" not in words(ada.page(HOME))
@@ -312,13 +281,13 @@ def test_the_editor_says_where_its_text_is_from(portal: Portal, ada: BrowserClie
 def test_speeds_have_a_column_only_if_something_is_measured(portal: Portal, ada: BrowserClient):
     ada.post_form(FORM, source=KERNEL, mode="check")
     assert ">Speed" in ada.page(PAGE)
-    change(portal, device_class="")
+    portal.course.change(device_class="")
     assert ">Speed" not in ada.page(PAGE)
 
 
 def test_the_leaderboard_s_link_needs_no_redirect(portal: Portal, ada: BrowserClient):
     for device_class, name in (("h200", "h200"), ("", "cpu")):
-        change(portal, device_class=device_class)
+        portal.course.change(device_class=device_class)
         for page in (PAGE, "/courses/gpu/"):
             assert f'href="{PAGE}board/{name}"' in ada.page(page)
 
@@ -356,15 +325,14 @@ def test_a_file_counts_instead_of_the_text(portal: Portal, ada: BrowserClient):
     assert ada.post_form(FORM, source=KERNEL, file=file, mode="rank").status_code == 303
     assert handed_in(portal) == [("rank", "// from a file\r\n")]
     # what is refused comes back as what would be sent next
-    change(portal, attempts=1)
+    portal.course.change(attempts=1)
     again = ada.post_form(FORM, source=KERNEL, file=(BytesIO(b"// another\r\n"), "mine.cu"), mode="rank")
     assert again.status_code == 422
     assert typed(again.get_data(as_text=True)) == "// another\n"
 
 
 def test_a_course_that_is_over_can_be_read_and_takes_nothing(portal: Portal, ada: BrowserClient):
-    with portal.course.sessions.begin() as session:
-        session.get_one(Course, portal.course.course).archived_at = now()
+    portal.course.change_course(archived_at=now())
     assert "<textarea" not in ada.page(PAGE)
     assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 422
     assert "archived" in words(ada.page("/"))

@@ -16,13 +16,7 @@ from server.submissions.verdicts import failed
 from tests.server.course import check_result, later, measure_result, step_of
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.graded import handed_in
-from tests.server.web.signed_in import client_of
 from worker.contract.messages import StepKind
-
-
-@pytest.fixture
-def ada(portal):
-    return client_of(portal, "ada")
 
 
 def shown_times(ada, name):

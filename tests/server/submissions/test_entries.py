@@ -6,7 +6,6 @@ import random
 from itertools import product
 from typing import Any
 
-import pytest
 from sqlalchemy import select
 
 from kernels.verdict import Verdict
@@ -19,11 +18,6 @@ from server.submissions.entries import entries_of, ranked_entries
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import update_judged_job
 from tests.server.course import NOW, ACourse, later
-
-
-@pytest.fixture
-def course(made) -> ACourse:
-    return ACourse.make(made)
 
 
 def end(course: ACourse, job: int, verdict: Verdict, *, ranked: bool = True, **result: Any) -> None:

@@ -19,14 +19,9 @@ from server.submissions.refusals import Closed, NoAttemptsLeft, TooOften
 from server.submissions.verdicts import update_judged_job
 from tests.server.course import report_for
 from tests.server.databases import ON_SQLITE
-from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, change, end, handed_in, now, typed, words
+from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, end, handed_in, now, typed, words
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
-
-
-@pytest.fixture
-def ada(portal: Portal) -> BrowserClient:
-    return client_of(portal, "ada")
 
 
 def key_of(page: str) -> str:
@@ -141,7 +136,7 @@ def test_text_comes_back_letter_by_letter(portal: Portal, ada: BrowserClient):
 )
 def test_a_limit_is_told_with_what_was_typed(portal: Portal, ada: BrowserClient, values, status, refusal):
     ada.post_form(FORM, source=KERNEL, mode="rank")
-    change(portal, **{name: now() - DAY if value == "past" else value for name, value in values.items()})
+    portal.course.change(**{name: now() - DAY if value == "past" else value for name, value in values.items()})
     answer = ada.post_form(FORM, source="// mine\n", mode="rank")
     page = answer.get_data(as_text=True)
     assert answer.status_code == status
@@ -159,7 +154,7 @@ def test_a_limit_is_told_with_what_was_typed(portal: Portal, ada: BrowserClient,
 
 
 def test_checks_that_are_used_up_leave_handing_in(portal: Portal, ada: BrowserClient):
-    change(portal, checks_per_hour=1)
+    portal.course.change(checks_per_hour=1)
     ada.post_form(FORM, source=KERNEL, mode="check")
     answer = ada.post_form(FORM, source=KERNEL, mode="check")
     assert answer.status_code == 429

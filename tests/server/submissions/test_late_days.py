@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from kernels.verdict import Verdict
-from server.courses.models import Assignment, Course, Extension, Role
+from server.courses.models import Assignment, Course, Role
 from server.database.engine import Sessions
 from server.grades.grade import LateDays, late_days_of
 from server.grading.models import Job, JobState
@@ -19,9 +19,9 @@ from server.submissions.source import read_source
 from tests.server.course import NOW, ACourse
 from tests.server.databases import ON_SQLITE
 from tests.server.staff.graded import judged, newest_job
-from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, change, end, handed_in, now, typed
+from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, end, handed_in, now, typed
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import client_of
+from tests.server.web.signed_in import BrowserClient, client_of
 
 SECOND = timedelta(seconds=1)
 
@@ -80,8 +80,7 @@ def spent(course: ACourse, late: timedelta = SECOND) -> tuple[int, int]:
 def test_a_day_is_spent_once_and_given_back_by_a_system_error_or_an_extension(course: ACourse) -> None:
     with pytest.raises(SpendsLateDays):
         submit(course)
-    with course.sessions.begin() as session:
-        assert session.scalars(select(Submission)).all() == []
+    assert course.rows(select(Submission)) == []
     assert submit(course, late=timedelta(0))
     assert spent(course) == (0, 0)
     first = submit(course, 1, text=b"// 2")
@@ -96,12 +95,7 @@ def test_a_day_is_spent_once_and_given_back_by_a_system_error_or_an_extension(co
     assert spent(course) == (1, 1)
     judged(course, newest_job(course, first), Verdict.WRONG_ANSWER)
     assert spent(course) == (1, 1), "a failed submission spends its day, too"
-    with course.sessions.begin() as session:
-        session.add(
-            Extension(
-                assignment_id=course.assignment, person_id=course.people["ada"], due_at=NOW + DAY, created_at=NOW
-            )
-        )  # fmt: skip
+    course.extend("ada", due_at=NOW + DAY)
     assert spent(course) == (0, 0)
 
 
@@ -110,21 +104,18 @@ def test_checks_staff_and_penalties_of_zero_spend_nothing(course: ACourse) -> No
     course.hand_in("ada", mode=Mode.CHECK, now=NOW + DAY)
     course.person("ina", Role.INSTRUCTOR)
     course.hand_in("ina", now=NOW + DAY)
-    with course.sessions.begin() as session:
-        session.get_one(Assignment, course.assignment).late_percent_per_day = 0.0
+    course.change(late_percent_per_day=0.0)
     submit(course, text=b"// 5")
     assert spent(course) == (0, 0)
 
 
 def is_late(portal: Portal) -> None:
-    change(portal, points=10.0, late_percent_per_day=20.0, due_at=now() - 0.5 * DAY, closes_at=None)
-    with portal.course.sessions.begin() as session:
-        session.get_one(Course, portal.course.course).late_days = 3
+    portal.course.change(points=10.0, late_percent_per_day=20.0, due_at=now() - 0.5 * DAY, closes_at=None)
+    portal.course.change_course(late_days=3)
 
 
 @ON_SQLITE
-def test_the_form_asks_before_it_spends_a_day_and_keeps_the_text(portal: Portal) -> None:
-    ada = client_of(portal, "ada")
+def test_the_form_asks_before_it_spends_a_day_and_keeps_the_text(portal: Portal, ada: BrowserClient) -> None:
     is_late(portal)
     assert 'id="late-days">You have 3 of 3' in ada.page(PAGE)
     asked = ada.post_form(FORM, source=KERNEL, mode="rank")
@@ -161,8 +152,7 @@ def test_a_program_confirms_with_a_number(portal: Portal) -> None:
 
 
 @ON_SQLITE
-def test_an_instructor_sets_the_late_days_of_a_course(portal: Portal) -> None:
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+def test_an_instructor_sets_the_late_days_of_a_course(portal: Portal, ina: BrowserClient) -> None:
     settings = {"title": "GPU", "zone": "UTC"}
     assert ina.post_form("/staff/gpu/settings", **settings, late_days="4").status_code == 303
     assert 'value="4"' in ina.page("/staff/gpu/settings")

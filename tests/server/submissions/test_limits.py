@@ -5,15 +5,13 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import event, func, select
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.courses.models import Assignment, Extension, Membership, Role
-from server.database.engine import Sessions
+from server.courses.models import Assignment, Membership, Role
 from server.grading.models import AttemptOutcome, Job, JobState, Priority
 from server.recording.record import record
 from server.submissions.allowance import allowance, allowances
@@ -28,24 +26,6 @@ from tests.server.databases import ON_SQLITE
 from tests.server.submissions.graded import taken
 
 
-@pytest.fixture
-def course(made: Sessions) -> ACourse:
-    return ACourse.make(made)
-
-
-def change(course: ACourse, **values: Any) -> None:
-    with course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, course.assignment)
-        for name, value in values.items():
-            setattr(assignment, name, value)
-
-
-def extend(course: ACourse, name: str, **values: Any) -> None:
-    person = course.person(name)
-    with course.sessions.begin() as session:
-        session.add(Extension(assignment_id=course.assignment, person_id=person, created_at=NOW, **values))
-
-
 def end(course: ACourse, job: int, verdict: Verdict) -> None:
     """Let it be done with that verdict."""
     with course.sessions.begin() as session:
@@ -55,7 +35,7 @@ def end(course: ACourse, job: int, verdict: Verdict) -> None:
 
 
 def test_after_the_end_date_nothing_is_taken_and_the_refusal_says_when_that_was(course):
-    change(course, due_at=later(-60), closes_at=later(60))
+    course.change(due_at=later(-60), closes_at=later(60))
     assert course.hand_in("ada").submission.created_at == NOW, "late, and taken"
     assert course.hand_in("ada", now=later(60)), "at the last moment"
     with pytest.raises(Closed, match="2026-03-02 09:01 UTC") as told:
@@ -66,8 +46,8 @@ def test_after_the_end_date_nothing_is_taken_and_the_refusal_says_when_that_was(
 
 
 def test_an_extension_is_its_persons_own(course):
-    change(course, due_at=later(-60), closes_at=later(0))
-    extend(course, "ada", due_at=later(3600))
+    course.change(due_at=later(-60), closes_at=later(0))
+    course.extend("ada", due_at=later(3600))
     assert course.hand_in("ada", now=later(3600))
     for name, moment in (("bob", later(3600)), ("ada", later(3601))):
         with pytest.raises(Closed):
@@ -75,8 +55,8 @@ def test_an_extension_is_its_persons_own(course):
 
 
 def test_who_has_an_extension_comes_first_when_it_ends(course, made):
-    change(course, due_at=later(-60))
-    extend(course, "ada", due_at=later(600))
+    course.change(due_at=later(-60))
+    course.extend("ada", due_at=later(600))
     with made.begin() as session:
         assert session.get_one(Job, course_job(session, course, "ada")).priority == Priority.DEADLINE
 
@@ -88,7 +68,7 @@ def course_job(session, course: ACourse, name: str) -> int:
 
 
 def test_attempts_are_used_up_by_the_ranking_alone(course):
-    change(course, attempts=2)
+    course.change(attempts=2)
     for mode in (Mode.RANK, Mode.CHECK, Mode.RANK):
         course.hand_in("ada", mode=mode)
     assert_used_up(course, Mode.RANK)
@@ -97,8 +77,8 @@ def test_attempts_are_used_up_by_the_ranking_alone(course):
 
 
 def test_extra_attempts_are_there_for_whom_they_were_granted(course):
-    change(course, attempts=1)
-    extend(course, "ada", extra_attempts=1)
+    course.change(attempts=1)
+    course.extend("ada", extra_attempts=1)
     for _ in range(2):
         course.hand_in("ada")
     assert_used_up(course, Mode.RANK)
@@ -166,14 +146,14 @@ def assert_used_up(course: ACourse, mode: Mode) -> None:
     [end_by_our_fault, cancelled_before_its_turn, cancelled_after_its_worker_was_lost, cancelled_at_the_command_line],
 )
 def test_a_system_error_or_a_cancelled_submission_uses_no_attempt(course, ends, mode):
-    change(course, **ONLY_ONE[mode])
+    course.change(**ONLY_ONE[mode])
     ends(course, course.job("ada", mode=mode))
     end(course, course.job("ada", mode=mode), Verdict.WRONG_ANSWER)
     assert_used_up(course, mode)
 
 
 def test_what_staff_cancel_once_it_was_checked_costs_nothing(course):
-    change(course, **ONLY_ONE[Mode.RANK])
+    course.change(**ONLY_ONE[Mode.RANK])
     cancelled_by_staff(course, course.job("ada"))
     assert course.hand_in("ada")
 
@@ -183,14 +163,14 @@ def test_what_staff_cancel_once_it_was_checked_costs_nothing(course):
     [(cancelled_at_work, Mode.RANK), (cancelled_at_work, Mode.CHECK), (cancelled_once_it_was_checked, Mode.RANK)],
 )
 def test_what_is_cancelled_once_a_worker_began_it_costs_as_much_as_any_other(course, ends, mode):
-    change(course, **ONLY_ONE[mode])
+    course.change(**ONLY_ONE[mode])
     ends(course, course.job("ada", mode=mode))
     assert_used_up(course, mode)
 
 
 @pytest.mark.parametrize(("ends", "waits"), [(cancelled_before_its_turn, True), (end_by_our_fault, False)])
 def test_who_cancels_waits_all_the_same_before_the_next_one(course, ends, waits):
-    change(course, min_interval_seconds=30)
+    course.change(min_interval_seconds=30)
     ends(course, course.job("ada"))
     if waits:
         with pytest.raises(TooOften, match="in 20 seconds"):
@@ -214,13 +194,13 @@ def test_only_so_many_are_kept_of_one_person_in_a_day(course, made):
 
 
 def test_a_request_made_again_is_no_second_attempt(course):
-    change(course, attempts=1, min_interval_seconds=60)
+    course.change(attempts=1, min_interval_seconds=60)
     first = course.hand_in("ada", key="k")
     assert course.hand_in("ada", key="k", now=later(1)).submission.id == first.submission.id
 
 
 def test_between_two_for_the_ranking_there_is_some_time(course):
-    change(course, min_interval_seconds=30)
+    course.change(min_interval_seconds=30)
     course.hand_in("ada")
     with pytest.raises(TooOften, match="in 20 seconds") as told:
         course.hand_in("ada", now=later(10.5))
@@ -230,7 +210,7 @@ def test_between_two_for_the_ranking_there_is_some_time(course):
 
 
 def test_checks_have_a_number_for_each_hour(course):
-    change(course, checks_per_hour=2)
+    course.change(checks_per_hour=2)
     course.hand_in("ada", mode=Mode.CHECK)
     course.hand_in("ada", mode=Mode.CHECK, now=later(600))
     with pytest.raises(TooOften, match="2 checks") as told:
@@ -243,7 +223,7 @@ def test_checks_have_a_number_for_each_hour(course):
 
 
 def test_where_nothing_is_only_checked_it_says_so(course):
-    change(course, checks_per_hour=0)
+    course.change(checks_per_hour=0)
     with pytest.raises(NoAttemptsLeft, match="no free checks"):
         course.hand_in("ada", mode=Mode.CHECK)
 
@@ -267,8 +247,7 @@ def test_only_so_many_are_under_way_at_a_time(course, made):
 
 @pytest.mark.parametrize("role", [Role.ASSISTANT, Role.INSTRUCTOR])
 def test_staff_try_things_out_without_limits(course, made, role):
-    change(
-        course, attempts=1, checks_per_hour=1, min_interval_seconds=60, closes_at=later(-1), listed=False,
+    course.change(attempts=1, checks_per_hour=1, min_interval_seconds=60, closes_at=later(-1), listed=False,
         opens_at=later(-9),
     )  # fmt: skip
     person = course.person("teacher", role)
@@ -277,7 +256,7 @@ def test_staff_try_things_out_without_limits(course, made, role):
 
 
 def test_what_is_not_listed_is_not_there_for_students(course):
-    change(course, listed=False)
+    course.change(listed=False)
     with pytest.raises(NoSuchAssignment):
         course.hand_in("ada")
 
@@ -301,7 +280,7 @@ def test_who_left_the_course_hands_nothing_in(course, made):
     ids=["attempts", "checks", "interval", "under way"],
 )
 def test_of_many_at_once_no_more_are_taken_than_there_may_be(course, made, limits, mode):
-    change(course, **limits)
+    course.change(**limits)
     person, most = course.person("ada"), 1 if "min_interval_seconds" in limits else 3
     together = threading.Barrier(8)
 
@@ -321,8 +300,8 @@ def test_of_many_at_once_no_more_are_taken_than_there_may_be(course, made, limit
 
 
 def test_many_assignments_take_no_more_queries_than_one_and_each_has_its_own(course, made):
-    change(course, attempts=3, min_interval_seconds=30, checks_per_hour=2)
-    extend(course, "ada", extra_attempts=1)
+    course.change(attempts=3, min_interval_seconds=30, checks_per_hour=2)
+    course.extend("ada", extra_attempts=1)
     with made.begin() as session:
         kept = session.get_one(Assignment, course.assignment)
         same = {name: getattr(kept, name) for name in ("course_id", "exercise_id", "title", "arch", "created_at")}
@@ -346,7 +325,7 @@ def test_many_assignments_take_no_more_queries_than_one_and_each_has_its_own(cou
 
 @ON_SQLITE
 def test_no_refusal_points_to_what_is_refused_as_well(course, made):
-    change(course, attempts=2, checks_per_hour=1)
+    course.change(attempts=2, checks_per_hour=1)
     course.hand_in("ada", mode=Mode.CHECK)
 
     def told(mode: Mode, most_under_way: int | None = None) -> str:
@@ -358,20 +337,20 @@ def test_no_refusal_points_to_what_is_refused_as_well(course, made):
     assert told(Mode.CHECK).endswith("You can submit now.")
     assert "in progress" in told(Mode.RANK, 1)
     assert "submit now" not in told(Mode.CHECK, 1)
-    change(course, attempts=1)
+    course.change(attempts=1)
     course.hand_in("ada", now=later(1))
     assert "submit now" not in told(Mode.CHECK)
     assert "check" not in told(Mode.RANK)
-    change(course, checks_per_hour=2)
+    course.change(checks_per_hour=2)
     assert "only attempt for this assignment. You can still check" in told(Mode.RANK)
     assert "check" not in told(Mode.RANK, 2)
-    change(course, checks_per_hour=0)
+    course.change(checks_per_hour=0)
     assert "check" not in told(Mode.RANK)
 
 
 def test_the_page_is_told_what_the_rules_are_and_how_far_they_are_used(course, made):
-    change(course, attempts=3, min_interval_seconds=30, due_at=later(60), closes_at=later(600), checks_per_hour=1)
-    extend(course, "ada", extra_attempts=1, due_at=later(120))
+    course.change(attempts=3, min_interval_seconds=30, due_at=later(60), closes_at=later(600), checks_per_hour=1)
+    course.extend("ada", extra_attempts=1, due_at=later(120))
     course.hand_in("ada", mode=Mode.CHECK)
     course.hand_in("ada", now=later(1))
     with made.begin() as session:

@@ -10,7 +10,7 @@ import pytest
 
 from kernels.report import to_json
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
-from server.courses.models import Assignment, Role
+from server.courses.models import Role
 from server.grading.models import Job
 from server.recording.record import record
 from server.submissions.changes import retry
@@ -32,11 +32,6 @@ RACE: dict[str, Any] = {
 
 
 STAMP = '<span class="stamp">data race</span>'
-
-
-@pytest.fixture
-def ada(portal):
-    return client_of(portal, "ada")
 
 
 def test_a_submission_that_waits_says_so_and_offers_to_stop(portal, ada):
@@ -160,9 +155,7 @@ def test_the_owner_takes_it_back(portal, ada):
 
 @ON_SQLITE
 def test_where_attempts_are_not_limited_nobody_is_told_of_one(portal, ada):
-    with portal.course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, portal.course.assignment)
-        assignment.attempts, assignment.device_class = None, ""
+    portal.course.change(attempts=None, device_class="")
     name, job = handed_in(portal.course, "ada", Mode.RANK)
     page = ada.page(f"/submissions/{name}")
     assert re.search(r'data-confirm="[^"?]+\?"', page), "and no more than the question"
@@ -178,8 +171,7 @@ def test_where_attempts_are_not_limited_nobody_is_told_of_one(portal, ada):
 )
 @ON_SQLITE
 def test_who_takes_it_back_is_told_what_it_costs(portal, ada, mode, cost):
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).attempts = 9
+    portal.course.change(attempts=9)
     waits, _ = handed_in(portal.course, "ada", mode)
     begun, job = handed_in(portal.course, "ada", mode)
     taken(portal.course, job)
@@ -222,15 +214,13 @@ def test_a_regrade_leaves_the_verdict_and_says_that_it_is_under_way(portal, ada)
 @ON_SQLITE
 @pytest.mark.parametrize(("mode", "told"), [(Mode.CHECK, True), (Mode.RANK, False)], ids=str)
 def test_who_only_checked_a_right_kernel_is_told_that_it_counts_for_nothing_yet(portal, ada, mode, told):
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).device_class = ""
+    portal.course.change(device_class="")
     name, job = handed_in(portal.course, "ada", mode)
     graded(portal.course, job)
     page = ada.page(f"/submissions/{name}")
     assert ('name="mode" value="rank"' in page) is told, "a button that submits this version"
     assert ("Check, doesn’t count" in page) is told
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).closes_at = NOW
+    portal.course.change(closes_at=NOW)
     page = ada.page(f"/submissions/{name}")
     assert 'name="mode" value="rank"' not in page
     assert ("data-closed" in page) is told
@@ -250,8 +240,7 @@ def test_after_closing_only_staff_are_led_to_an_editor(portal, ada):
         public_id, _ = handed_in(portal.course, name)
         client.post_form(f"/submissions/{public_id}/cancel")
         addresses[name, "cancelled"] = public_id
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).closes_at = NOW
+    portal.course.change(closes_at=NOW)
     for (name, kind), public_id in addresses.items():
         page = clients[name].page(f"/submissions/{public_id}")
         assert (f"?from={public_id}" in page) is (name == "turing"), kind
@@ -262,9 +251,7 @@ def test_after_closing_only_staff_are_led_to_an_editor(portal, ada):
 @ON_SQLITE
 @pytest.mark.parametrize(("role", "left"), [(Role.STUDENT, False), (Role.ASSISTANT, True)], ids=str)
 def test_without_attempts_only_staff_can_submit_a_checked_version(portal, role, left):
-    with portal.course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, portal.course.assignment)
-        assignment.device_class, assignment.attempts = "", 1
+    portal.course.change(device_class="", attempts=1)
     reader = client_of(portal, "reader", role)
     (_, ranked), (name, checked) = (handed_in(portal.course, "reader", mode) for mode in (Mode.RANK, Mode.CHECK))
     for job in (ranked, checked):

@@ -26,11 +26,6 @@ from worker.contract.fleet import WorkerRecord, WorkerState
 pytestmark = ON_BOTH
 
 
-@pytest.fixture
-def course(made: Sessions) -> ACourse:
-    return ACourse.make(made)
-
-
 def count(made: Sessions, table: type) -> int:
     with made.begin() as session:
         return session.scalar(select(func.count()).select_from(table)) or 0

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from server.audit.models import AuditEvent
 from server.courses.handouts import render_text
-from server.courses.models import Assignment, Course, Membership, Role
+from server.courses.models import Course, Membership, Role
 from server.talk import announcements
 from server.talk.announcements import LONGEST_TEXT
 from server.talk.models import Announcement, SeenAnnouncement
@@ -26,25 +26,18 @@ HOME, PAGE, ALL, STAFF = (
 EXAM = {"title": "Exam <b>", "text": "On **Friday**, <script>alert(1)</script>"}
 
 
-@pytest.fixture
-def tom(portal: Portal) -> BrowserClient:
-    return client_of(portal, "tom", Role.ASSISTANT)
-
-
 def publish(staff: BrowserClient, **fields: str) -> None:
     answer = staff.post_form(STAFF, **(EXAM | fields))
     assert answer.status_code == 303, answer.text
 
 
 def found(portal: Portal) -> list[Announcement]:
-    with portal.course.sessions.begin() as session:
-        return list(session.scalars(select(Announcement).order_by(Announcement.id)))
+    return portal.course.rows(select(Announcement).order_by(Announcement.id))
 
 
 def deeds(portal: Portal) -> list[tuple[str, str]]:
-    with portal.course.sessions.begin() as session:
-        entries = session.scalars(select(AuditEvent).order_by(AuditEvent.id))
-        return [(each.action, str(each.detail)) for each in entries if each.action.startswith("announcement.")]
+    entries = portal.course.rows(select(AuditEvent).order_by(AuditEvent.id))
+    return [(each.action, str(each.detail)) for each in entries if each.action.startswith("announcement.")]
 
 
 def test_an_announcement_is_read_and_counts_as_seen(portal: Portal, tom: BrowserClient) -> None:
@@ -70,8 +63,7 @@ def test_one_on_an_assignment_is_for_those_who_see_it(portal: Portal, tom: Brows
     ada = client_of(portal, "ada")
     assert "Hint" in ada.page(PAGE)
     assert "Exam" not in ada.page(PAGE)
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).opens_at = NOW + timedelta(days=365_000)
+    portal.course.change(opens_at=NOW + timedelta(days=365_000))
     for path in (HOME, ALL, "/api/v1/announcements"):
         answer = portal.get("ada", path) if path.startswith("/api") else ada.get(path)
         assert ("Exam" in answer.text, "Hint" in answer.text) == (True, False), path
@@ -97,8 +89,7 @@ def test_looking_as_a_student_marks_nothing(portal: Portal, tom: BrowserClient) 
     publish(tom)
     tom.post_form(f"/staff/gpu/students/{portal.course.person('ada')}/view")
     assert all("open data-new" in tom.page(path) for path in (HOME, ALL))
-    with portal.course.sessions.begin() as session:
-        assert session.scalars(select(SeenAnnouncement)).all() == []
+    assert portal.course.rows(select(SeenAnnouncement)) == []
 
 
 def test_staff_of_another_course_change_nothing(portal: Portal, tom: BrowserClient) -> None:
@@ -141,8 +132,7 @@ def test_a_preview_publishes_nothing(portal: Portal, tom: BrowserClient) -> None
 
 def test_an_archived_course_keeps_its_announcements(portal: Portal, tom: BrowserClient) -> None:
     publish(tom)
-    with portal.course.sessions.begin() as session:
-        session.get_one(Course, portal.course.course).archived_at = NOW
+    portal.course.change_course(archived_at=NOW)
     assert tom.post_form(STAFF, **EXAM).status_code == 422
     assert tom.post_form(f"{STAFF}/1", title="New", text="New").status_code == 422
     assert "Exam" in client_of(portal, "ada").page(HOME)

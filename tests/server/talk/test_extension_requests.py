@@ -36,8 +36,7 @@ def due(portal: Portal, due: float, closes: float) -> None:
 
 
 def granted(portal: Portal) -> list[bool | None]:
-    with portal.course.sessions.begin() as session:
-        return list(session.scalars(select(ExtensionRequest.granted).order_by(ExtensionRequest.id)))
+    return portal.course.rows(select(ExtensionRequest.granted).order_by(ExtensionRequest.id))
 
 
 def test_a_request_is_withdrawn_refused_and_granted(portal: Portal, ada: BrowserClient) -> None:

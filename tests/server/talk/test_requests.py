@@ -6,8 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from kernels.verdict import Verdict
-from server.audit.models import AuditEvent
-from server.courses.models import Assignment, Correction, Course, Membership, Role
+from server.courses.models import Correction, Course, Membership, Role
 from server.submissions.models import Mode, StagedRegrade
 from server.talk.models import LONGEST_REQUEST, RegradeRequest
 from tests.server.course import NOW
@@ -21,9 +20,7 @@ REASON = "It is <b>right</b>\u202e."
 
 @pytest.fixture
 def ada(portal: Portal) -> BrowserClient:
-    with portal.course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, portal.course.assignment)
-        assignment.device_class, assignment.points = "", 10.0
+    portal.course.change(device_class="", points=10.0)
     return client_of(portal, "ada")
 
 
@@ -33,19 +30,8 @@ def page(portal: Portal, ada: BrowserClient) -> str:
     return f"/submissions/{handed_in(portal.course, 'ada', Verdict.DATA_RACE)}/request"
 
 
-@pytest.fixture
-def ina(portal: Portal) -> BrowserClient:
-    return client_of(portal, "ina", Role.INSTRUCTOR)
-
-
 def answers(portal: Portal) -> list[bool | None]:
-    with portal.course.sessions.begin() as session:
-        return list(session.scalars(select(RegradeRequest.granted).order_by(RegradeRequest.id)))
-
-
-def deeds(portal: Portal) -> list[str]:
-    with portal.course.sessions.begin() as session:
-        return list(session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)))
+    return portal.course.rows(select(RegradeRequest.granted).order_by(RegradeRequest.id))
 
 
 def test_a_request_is_refused_with_a_reason(portal: Portal, ada: BrowserClient, ina: BrowserClient, page: str) -> None:
@@ -60,7 +46,7 @@ def test_a_request_is_refused_with_a_reason(portal: Portal, ada: BrowserClient, 
     assert "See line 2." in ada.page(page)
     assert 'data-request="refused"' in ada.page(page.removesuffix("/request"))
     assert answers(portal) == [False]
-    assert [each for each in deeds(portal) if each.startswith("request.")] == ["request.refused"]
+    assert [each for each in portal.course.actions() if each.startswith("request.")] == ["request.refused"]
 
 
 def test_granting_stages_a_regrade(portal: Portal, ada: BrowserClient, page: str) -> None:
@@ -68,24 +54,21 @@ def test_granting_stages_a_regrade(portal: Portal, ada: BrowserClient, page: str
     tom = client_of(portal, "tom", Role.ASSISTANT)
     assert tom.post_form(f"{STAFF}/1", way="points", points="9").status_code == 422
     assert tom.post_form(f"{STAFF}/1", way="regrade").status_code == 303
-    with portal.course.sessions.begin() as session:
-        assert len(session.scalars(select(StagedRegrade)).all()) == 1
-    assert deeds(portal)[-2:] == ["request.granted", "regrade.staged"]
+    assert len(portal.course.rows(select(StagedRegrade))) == 1
+    assert portal.course.actions()[-2:] == ["request.granted", "regrade.staged"]
     assert answers(portal) == [True]
 
 
 def test_granted_points_are_set_and_stay_held(
     portal: Portal, ada: BrowserClient, ina: BrowserClient, page: str
 ) -> None:
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).grades_held = True
+    portal.course.change(grades_held=True)
     ada.post_form(page, reason=REASON)
     assert ina.post_form(f"{STAFF}/1", way="points").status_code == 422
     above = ina.post_form(f"{STAFF}/1", way="points", points="1e6")
     assert (above.status_code, 'id="points-error"' in above.text) == (422, True)
     assert ina.post_form(f"{STAFF}/1", way="points", points="8.25").status_code == 303
-    with portal.course.sessions.begin() as session:
-        assert session.scalars(select(Correction.score)).one() == 8.25
+    assert portal.course.row(select(Correction.score)) == 8.25
     assert "8.25" not in ada.page(page) + ada.page("/courses/gpu/tiled/")
 
 
@@ -127,8 +110,7 @@ def test_what_cannot_be_asked_is_not_stored(portal: Portal, ada: BrowserClient, 
     else:
         public_id = handed_in(portal.course, "ada", mode=mode)
     if what == "archived":
-        with portal.course.sessions.begin() as session:
-            session.get_one(Course, portal.course.course).archived_at = NOW
+        portal.course.change_course(archived_at=NOW)
     reason = {"empty": " ", "long": "x" * (LONGEST_REQUEST + 1)}.get(what, REASON)
     assert ada.post_form(f"/submissions/{public_id}/request", reason=reason).status_code == 422
     assert answers(portal) == []

@@ -15,6 +15,7 @@ from server.database.engine import Sessions, connect, sessions
 from server.enrolment.codes import course_to_join
 from server.grades.points import Achieved, worth
 from server.up.demo import DemoUser, prepare_demo, read_demo
+from tests.server.course import read_row, read_rows
 
 URL = "http://127.0.0.1:8000"
 
@@ -44,16 +45,14 @@ def test_it_is_made_once_and_kept(made: Sessions, tmp_path: Path):
 
 def test_its_assignments_are_due_one_after_the_other(made: Sessions, tmp_path: Path):
     prepare_demo(made, tmp_path / "demo.json", URL)
-    with made.begin() as session:
-        by_date = [each.slug for each in session.scalars(select(Assignment).order_by(Assignment.due_at))]
+    by_date = [each.slug for each in read_rows(made, select(Assignment).order_by(Assignment.due_at))]
     assert by_date == ["naive", "tiled", "coarsened"]
 
 
 def test_an_accepted_starter_earns_no_points(made: Sessions, tmp_path: Path):
     prepare_demo(made, tmp_path / "demo.json", URL)
-    with made.begin() as session:
-        given = session.scalars(select(Assignment).where(Assignment.slug == "coarsened")).one()
-        worths = [worth(given, Achieved(accepted=True, goals_missed=missed)).points for missed in (0, 1)]
+    given = read_row(made, select(Assignment).where(Assignment.slug == "coarsened"))
+    worths = [worth(given, Achieved(accepted=True, goals_missed=missed)).points for missed in (0, 1)]
     assert worths == [10.0, 0.0]
 
 

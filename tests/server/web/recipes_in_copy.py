@@ -38,9 +38,7 @@ def test_route_and_page_answer_each_role(endpoint: str, house: House) -> None:
 
 def test_act_refuses_asks_and_moves_the_dates(portal: Portal) -> None:
     ina, rule = Staff(portal), "/api/v1/courses/{course}/assignments/{assignment}/shift"
-    with portal.course.sessions.begin() as session:
-        there = session.get_one(Assignment, portal.course.assignment)
-        there.points, there.due_at, there.late_percent_per_day, there.device_class = 10.0, NOW, 10.0, ""
+    portal.course.change(points=10.0, due_at=NOW, late_percent_per_day=10.0, device_class="")
     handed_in(portal.course, "ada", now=NOW - timedelta(days=1))
     assert "`days`" in ina.post(f"{TILED}/shift", rule, 422, days=61)["detail"]
     asked = ina.post(f"{TILED}/shift", rule, 409, days=-2)

@@ -7,16 +7,14 @@ import re
 
 from werkzeug.test import TestResponse
 
-from server.courses.models import Course
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import client_of
+from tests.server.web.signed_in import BrowserClient
 
 pytestmark = ON_SQLITE
 
 
-def test_pages_come_packed_too_and_hold_no_secret_twice_in_the_same_letters(portal: Portal):
-    ada = client_of(portal, "ada")
+def test_pages_come_packed_too_and_hold_no_secret_twice_in_the_same_letters(portal: Portal, ada: BrowserClient):
     answer = ada.get("/", headers={"Accept-Encoding": "gzip"})
     assert answer.headers["Content-Encoding"] == "gzip"
     assert answer.headers["Vary"] == "Accept-Encoding"
@@ -48,8 +46,7 @@ def test_who_came_encrypted_comes_so_again_also_where_no_address_is_set(portal: 
 
 
 def join(portal: Portal, base_url: str) -> TestResponse:
-    with portal.course.sessions.begin() as session:
-        session.get_one(Course, portal.course.course).enrolment_code = "k7qf-m2xp-9d4t"
+    portal.course.change_course(enrolment_code="k7qf-m2xp-9d4t")
     new = {
         "code": "k7qf-m2xp-9d4t", "name": "Ada", "email": "ada@example.edu", "password": "two green teapots",
     }  # fmt: skip

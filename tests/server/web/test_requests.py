@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as trying
 from hypothesis import strategies as st
 
+from server.fields import Range, Text
 from server.http.arrival import REQUEST_BYTES
+from server.http.json_body import read_body
 from server.http.problems import Refused
-from server.submissions.new_submission import read_new_submission
+from server.submissions.new_submission import read_key, read_new_submission
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import Portal
@@ -112,4 +115,22 @@ ASKED = st.fixed_dictionaries(
 @given(ASKED.map(lambda asked: json.dumps(asked).encode()) | st.binary(max_size=200), st.text(max_size=8) | st.none())
 def test_no_body_is_too_odd_to_be_read_or_refused(body: bytes, key: str | None):
     with contextlib.suppress(Refused):
-        read_new_submission(body, key)
+        read_new_submission(body)
+    with contextlib.suppress(Refused):
+        read_key(key)
+
+
+@dataclass
+class Limited:
+    name: Annotated[str, Text("[a-z]+")] | None = None
+    number: Annotated[int, Range(0, 9)] | None = None
+
+
+@pytest.mark.parametrize("asked", [{"name": "A"}, {"number": 10}, {"number": 2.5}, {"more": 1}])
+def test_a_field_that_may_be_null_keeps_its_limits(asked: dict[str, object]):
+    with pytest.raises(Refused, match=next(iter(asked))):
+        read_body(Limited, json.dumps(asked).encode())
+
+
+def test_a_whole_number_may_be_written_with_a_fraction():
+    assert read_body(Limited, b'{"name": null, "number": 2.0}') == Limited(None, 2)

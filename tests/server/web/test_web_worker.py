@@ -236,7 +236,8 @@ def test_requests_in_one_piece_are_answered_in_order(port):
 
 @pytest.mark.parametrize("expected", [b"100-continue", b"100-Continue"])
 def test_whoever_waits_for_leave_to_send_gets_it_once(port, expected):
-    with _sent(port, b"POST / HTTP/1.1\r\nHost: a\r\nExpect: " + expected + b"\r\nContent-Length: 2\r\n\r\n") as asked:
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: " + expected + b"\r\nContent-Length: 2\r\n\r\n"
+    with _sent(port, head) as asked:
         assert asked.recv(100).startswith(b"HTTP/1.1 100 ")
         asked.sendall(b"yo")
         answer = _all(asked)

@@ -13,8 +13,8 @@ from worker.contract.messages import PLAIN_BYTES, CheckWork, ExerciseText, StepK
 from worker.workplaces.workplace import ABORTED, Progress
 
 
-class Scripted:
-    """`wait PATH` ends once that file exists, `fault WHY` with a fault, `raise` in an error, `big` in a huge report."""
+class Patient:
+    """Checks until it is told to stop."""
 
     kind = StepKind.CHECK
 
@@ -23,6 +23,16 @@ class Scripted:
 
     def prepare(self) -> None:
         self._aborted = False
+
+    def abort(self) -> None:
+        self._aborted = True
+
+    def close(self) -> None:
+        self.abort()
+
+
+class Scripted(Patient):
+    """`wait PATH` ends once that file exists, `fault WHY` with a fault, `raise` in an error, `big` in a huge report."""
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         assert message.check
@@ -42,12 +52,6 @@ class Scripted:
                 report = Report(Verdict.ACCEPTED, "x" * PLAIN_BYTES, "tiled", "cpu", "sm_90", 16)
                 return StepResult(message.ticket, worker, report, seconds=0.5)
         return StepResult(message.ticket, worker, None, fault=fault, seconds=0.5, busy_ms=2.0)
-
-    def abort(self) -> None:
-        self._aborted = True
-
-    def close(self) -> None:
-        self.abort()
 
 
 def message(source: str, job: int = 1, *, token: str = "t0", lease: float = 600.0) -> StepMessage:

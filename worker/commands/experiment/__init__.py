@@ -34,8 +34,6 @@ _ELSEWHERE: Mapping[str, tuple[str, str]] = {
 
 
 class ExperimentVerbs(Verbs):
-    """The verbs of experiments."""
-
     verbs = _VERBS
     package = "worker.commands.experiment"
 

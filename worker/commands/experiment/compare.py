@@ -1,5 +1,3 @@
-"""`tilelab experiment compare`: two experiments, point by point."""
-
 from __future__ import annotations
 
 import sys
@@ -34,7 +32,7 @@ def compare(first: Path, second: Path, name: str | None) -> Answer:
     from worker.commands.terminal import style_of
 
     one, other = opened(first), opened(second)
-    what = quantity_named("--y", name, [*one.results, *other.results])
+    what = quantity_named(name, [*one.results, *other.results])
     if what.needs_gpu and what.basis is not Basis.MEASURED:
         raise WrongUse(f"--y: `{what.name}` comes from one sample of the power, so it can't be compared.")
     found = compared(one.results, other.results, what)

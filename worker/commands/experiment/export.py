@@ -1,5 +1,3 @@
-"""`tilelab experiment export`: the results for other programs."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -40,8 +38,8 @@ def export(folder: Path, kind: str, output: Path | None) -> None:
 
         write("--output", output, [to_parquet(found.results)])
     elif kind == "t4":
-        print_or_write("--output", output, t4_parts(found.results, found.manifest.versions))
+        print_or_write(output, t4_parts(found.results, found.manifest.versions))
     else:
         parts = csv_parts if kind == "csv" else json_parts
-        print_or_write("--output", output, parts(found.results))
+        print_or_write(output, parts(found.results))
     leave(Exit.ACCEPTED)

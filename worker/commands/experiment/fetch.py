@@ -1,5 +1,3 @@
-"""`tilelab experiment fetch`: puts the results of a server's experiment into a folder, for all other commands."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -44,7 +42,7 @@ def fetch(id: str, out: Path | None) -> Answer:  # noqa: A002 - the argument's n
     try:
         manifest = folder.begin_or_resume(_manifest(found))
         with folder.writing() as keep:
-            known = {each.number: each for each in folder.results()}
+            known = {result.number: result for result in folder.results()}
             for result in results:
                 before = known.get(result.number)
                 if before is None or (before.verdict is Verdict.SYSTEM_ERROR and before != result):
@@ -57,25 +55,25 @@ def fetch(id: str, out: Path | None) -> Answer:  # noqa: A002 - the argument's n
     return Answer(lambda: {"folder": str(folder.path), "points": len(results)}, text)
 
 
-def _manifest(found: Experiment) -> Manifest:
+def _manifest(experiment: Experiment) -> Manifest:
     from kernels.exercise import ExerciseError, read_exercise
     from worker.contract.messages import ExerciseText
     from worker.experiment.manifest import DeviceUsed, KernelText, Manifest
 
-    exercise = found.exercise
+    exercise = experiment.exercise
     try:
         fmad = read_exercise(exercise.name, exercise.definition).fmad
     except ExerciseError as error:
         raise SystemFault(f"this version of tilelab can't read the exercise: {error}.") from error
-    gpu = "" if found.device_class == "cpu" else found.device_class
+    gpu = "" if experiment.device_class == "cpu" else experiment.device_class
     return Manifest(
-        definition=found.definition,
+        definition=experiment.definition,
         exercise=ExerciseText(exercise.name, exercise.definition, exercise.digest),
-        kernels=tuple(KernelText(each.name, each.text or "", each.digest) for each in found.kernels),
-        points=found.points,
+        kernels=tuple(KernelText(kernel.name, kernel.text or "", kernel.digest) for kernel in experiment.kernels),
+        points=experiment.points,
         device=DeviceUsed(gpu, gpu) if gpu else DeviceUsed(),
-        arch=found.arch,
+        arch=experiment.arch,
         fmad=fmad,
         seed="",
-        started=found.created_at,
+        started=experiment.created_at,
     )

@@ -1,5 +1,3 @@
-"""`tilelab experiment import`: a cache file of another tuner as an experiment's folder."""
-
 from __future__ import annotations
 
 import sys
@@ -33,22 +31,22 @@ def import_cache(file: Path, out: Path | None) -> Answer:
     from worker.commands.terminal import style_of
     from worker.experiment.folder import Folder, FolderError
 
-    found = opened_cache(file)
+    opened = opened_cache(file)
     folder = Folder(out or Path(file.stem))
     try:
         if folder.begun():
             raise WrongUse(f"{folder.path} has results already. Choose another folder with --out.")
-        manifest = folder.begin_or_resume(found.manifest)
-        folder.fill(found.results)
+        manifest = folder.begin_or_resume(opened.manifest)
+        folder.fill(opened.results)
     except FolderError as error:
         raise WrongUse(str(error)) from error
-    page = render_experiment(manifest.definition, found.results, facts(manifest))
+    page = render_experiment(manifest.definition, opened.results, facts(manifest))
     folder.report.write_text(page, "utf-8")
     name = manifest.definition["experiment"]["name"]
     return Answer(
-        lambda: {"manifest": to_plain(manifest), "points": [to_json(each) for each in found.results]},
+        lambda: {"manifest": to_plain(manifest), "points": [to_json(result) for result in opened.results]},
         lambda: (
-            f"{results_text(name, found.results, manifest.points, style_of(sys.stdout))}\n\n"
+            f"{results_text(name, opened.results, manifest.points, style_of(sys.stdout))}\n\n"
             f"The folder is {folder.path}."
         ),
     )

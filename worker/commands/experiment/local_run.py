@@ -1,5 +1,3 @@
-"""Runs an experiment on this machine, with its progress on the terminal."""
-
 from __future__ import annotations
 
 import contextlib
@@ -29,7 +27,6 @@ _BAR = 20
 
 
 def machine(gpu: GpuFacts | None, arch: str | None) -> Machine:
-    """What the run is made on."""
     from worker.experiment.manifest import DeviceUsed
     from worker.experiment.setup import Machine
 
@@ -38,7 +35,6 @@ def machine(gpu: GpuFacts | None, arch: str | None) -> Machine:
 
 
 def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | None) -> list[PointResult]:
-    """Run what is missing in a folder that has its manifest, and write its report."""
     from kernels.compile.nvrtc import NVRTCUnavailable
     from worker.experiment.folder import FolderError
     from worker.experiment.run import processes
@@ -86,7 +82,6 @@ def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | Non
 
 
 def facts(manifest: Manifest) -> dict[str, str]:
-    """What a report says of a run."""
     return {
         "Exercise": manifest.exercise.name,
         "Measured by": manifest.origin,
@@ -107,7 +102,7 @@ def answer(manifest: Manifest, results: list[PointResult], folder: Folder) -> An
     from kernels.wire import to_plain
     from worker.commands.terminal import style_of
 
-    failed = any(each.verdict is Verdict.SYSTEM_ERROR for each in results)
+    failed = any(result.verdict is Verdict.SYSTEM_ERROR for result in results)
     name = manifest.definition["experiment"]["name"]
     tuning = folder.tuning()
 
@@ -121,7 +116,7 @@ def answer(manifest: Manifest, results: list[PointResult], folder: Folder) -> An
     return Answer(
         lambda: {
             "manifest": to_plain(manifest),
-            "points": [to_json(each) for each in results],
+            "points": [to_json(result) for result in results],
             **({"tuning": to_plain(tuning)} if tuning is not None else {}),
         },
         text,
@@ -130,7 +125,6 @@ def answer(manifest: Manifest, results: list[PointResult], folder: Folder) -> An
 
 
 def _announce(left: int, manifest: Manifest, gpu: GpuFacts | None) -> None:
-    """How much there is to do, before it starts."""
     from worker.experiment.run import estimate
 
     if left:
@@ -157,7 +151,6 @@ class _Told:
 
 
 def _about(seconds: float) -> str:
-    """A duration as a person says it."""
     if seconds < 90:
         return f"about {max(1, round(seconds))} s"
     return f"about {round(seconds / 60)} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"

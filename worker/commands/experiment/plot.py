@@ -1,5 +1,3 @@
-"""`tilelab experiment plot`: a plot of an experiment, as a picture, as a page or on the terminal."""
-
 from __future__ import annotations
 
 import sys
@@ -77,17 +75,17 @@ def _svg(found: Opened, drawn: Plot) -> bytes:
     return standalone(plot_svg(drawn)).encode()
 
 
-def _png(found: Opened, drawn: Plot) -> bytes:
+def _png(opened: Opened, drawn: Plot) -> bytes:
     from kernels.rendering.plot.png import png
 
-    return png(_svg(found, drawn).decode())
+    return png(_svg(opened, drawn).decode())
 
 
-def _html(found: Opened, drawn: Plot) -> bytes:
+def _html(opened: Opened, drawn: Plot) -> bytes:
     from kernels.rendering.page.experiment_page import render_experiment
     from worker.commands.experiment.local_run import facts
 
-    return render_experiment(found.manifest.definition, found.results, facts(found.manifest), [drawn]).encode()
+    return render_experiment(opened.manifest.definition, opened.results, facts(opened.manifest), [drawn]).encode()
 
 
 _WRITERS: Mapping[str, Callable[[Opened, Plot], bytes]] = {".svg": _svg, ".png": _png, ".html": _html}

@@ -1,5 +1,3 @@
-"""`tilelab experiment repeat`: the same run again, in a new folder."""
-
 from __future__ import annotations
 
 import os
@@ -64,12 +62,12 @@ def repeat(folder: Path, device: str, out: Path | None) -> Answer:
     except FolderError as error:
         raise WrongUse(str(error)) from error
     results = run_here(manifest, Plan(manifest), target, gpu)
-    found = repeated(first.results, results, speed_of(results))
-    same = tunes(manifest) or len(found) == len(first.results)  # two searches may choose other points
-    agree = same and not any(each.differences for each in found)
-    failed = any(each.verdict is Verdict.SYSTEM_ERROR for each in results)
+    points = repeated(first.results, results, speed_of(results))
+    same = tunes(manifest) or len(points) == len(first.results)  # two searches may choose other points
+    agree = same and not any(point.differences for point in points)
+    failed = any(result.verdict is Verdict.SYSTEM_ERROR for result in results)
     return Answer(
-        {"agree": agree, "folder": str(target.path), "points": to_plain(found)},
-        lambda: f"{repeated_text(found, style_of(sys.stdout))}\nThe folder is {target.path}.",
+        {"agree": agree, "folder": str(target.path), "points": to_plain(points)},
+        lambda: f"{repeated_text(points, style_of(sys.stdout))}\nThe folder is {target.path}.",
         Exit.SYSTEM_FAULT if failed else Exit.ACCEPTED if agree else Exit.NOT_ACCEPTED,
     )

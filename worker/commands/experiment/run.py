@@ -1,5 +1,3 @@
-"""`tilelab experiment run`: every point once, in a folder that a later call can go on with."""
-
 from __future__ import annotations
 
 import contextlib
@@ -76,13 +74,13 @@ def run(
     return answer(manifest, run_here(manifest, plan, folder, gpu), folder)
 
 
-def _fetched(wanted: OnServer) -> str:
+def _fetched(on_server: OnServer) -> str:
     """The text of a submission, through the portal that you are signed in to."""
     from worker.client.experiments import kernel_text
     from worker.commands.portal.connection import portal
 
     with portal() as asked:
-        return kernel_text(asked, wanted)
+        return kernel_text(asked, on_server)
 
 
 def _note(text: str) -> None:
@@ -90,7 +88,6 @@ def _note(text: str) -> None:
 
 
 def _file(given: Path) -> Path:
-    """The given file, or the file of the template with that name."""
     from kernels.experiment.definition import LADDER
     from kernels.experiment.templates import template_files
     from kernels.wording import did_you_mean

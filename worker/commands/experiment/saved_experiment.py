@@ -1,5 +1,3 @@
-"""Opens the folder of an experiment that was run."""
-
 from __future__ import annotations
 
 import gc
@@ -59,10 +57,10 @@ def _check(found: Opened) -> None:
         Request.from_plain(found.manifest.definition.get("plot"))
     except (ValueError, AttributeError, TypeError) as error:
         raise WrongUse(f"{manifest} can't be read: definition.plot isn't a plot.") from error
-    for each in found.results:
-        if each.params.keys() != found.results[0].params.keys():
+    for result in found.results:
+        if result.params.keys() != found.results[0].params.keys():
             first = found.results[0].number
-            raise WrongUse(f"{found.folder.path}: point {each.number} has other axes than point {first}.")
+            raise WrongUse(f"{found.folder.path}: point {result.number} has other axes than point {first}.")
 
 
 def opened_cache(path: Path) -> Opened:
@@ -84,26 +82,25 @@ def opened_cache(path: Path) -> Opened:
     return Opened(Folder(path), imported(path.stem, cache), list(cache.results))
 
 
-def quantity_named(option: str, name: str | None, results: list[PointResult]) -> Quantity:
+def quantity_named(name: str | None, results: list[PointResult]) -> Quantity:
     """A quantity by its name; by default the measured speed, or the speed of light if nothing was measured."""
     from kernels.experiment.quantities import NoSuchQuantity, quantity, speed_of
 
     try:
         return quantity(name) if name is not None else speed_of(results) or quantity("bound")
     except NoSuchQuantity as error:
-        raise WrongUse(f"{option}: {error}") from error
+        raise WrongUse(f"--y: {error}") from error
 
 
-def print_or_write(option: str, path: Path | None, parts: Iterable[str]) -> None:
-    """Write a text, part by part, to the file that an option names, or to standard output without one."""
+def print_or_write(path: Path | None, parts: Iterable[str]) -> None:
+    """Write a text, part by part, to the file that --output names, or to standard output without one."""
     if path is None:
         sys.stdout.writelines(parts)
     else:
-        write(option, path, (part.encode() for part in parts))
+        write("--output", path, (part.encode() for part in parts))
 
 
 def write(option: str, path: Path, parts: Iterable[bytes]) -> None:
-    """Write a file that an option names."""
     try:
         with path.open("wb") as file:
             file.writelines(parts)

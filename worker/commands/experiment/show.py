@@ -1,5 +1,3 @@
-"""`tilelab experiment show`: the results of a folder as a table."""
-
 from __future__ import annotations
 
 from pathlib import Path

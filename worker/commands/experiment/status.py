@@ -1,5 +1,3 @@
-"""`tilelab experiment status`, `cancel` and `retry`: an experiment on a server."""
-
 from __future__ import annotations
 
 import sys
@@ -51,7 +49,7 @@ def status(id: str, wait: bool) -> Answer:  # noqa: A002 - the argument's name
     search = f"{safe(found.search)}\n\n" if found.search else ""
     paused = f" It pauses until {found.paused_until[:16]} UTC." if found.paused_until else ""
     return Answer(
-        lambda: {"experiment": to_plain(found), "points": [to_json(each) for each in results]},
+        lambda: {"experiment": to_plain(found), "points": [to_json(result) for result in results]},
         lambda: (
             f"{results_text(found.name, results, found.points, style_of(sys.stdout))}\n\n"
             f"{search}The experiment is {found.state}.{failed}{paused}\n{page}"
@@ -94,7 +92,7 @@ def retry(id: str) -> Answer:  # noqa: A002 - the argument's name
     from worker.client.experiments import run_again
 
     with portal() as asked:
-        found = run_again(asked, id)
-    left = found.points - found.ended
-    text = f"{safe(found.name)} runs again: {left:,} of {found.points:,} points have no result yet."
-    return Answer(lambda: to_plain(found), f"{text}\nFollow it with `tilelab experiment status {id} --wait`.")
+        experiment = run_again(asked, id)
+    left = experiment.points - experiment.ended
+    text = f"{safe(experiment.name)} runs again: {left:,} of {experiment.points:,} points have no result yet."
+    return Answer(lambda: to_plain(experiment), f"{text}\nFollow it with `tilelab experiment status {id} --wait`.")

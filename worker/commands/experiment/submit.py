@@ -1,5 +1,3 @@
-"""`tilelab experiment submit`: starts an experiment on a course's server."""
-
 from __future__ import annotations
 
 import json
@@ -90,7 +88,6 @@ def _devices(definition: str) -> tuple[str, ...]:
 
 
 def _read(file: Path, exercise: str | None) -> tuple[str, dict[str, str]]:
-    """The definition and the texts of its files."""
     from kernels.experiment.definition import LADDER
 
     if file.suffix == ".toml":
@@ -105,14 +102,14 @@ def _from_toml(file: Path) -> tuple[str, dict[str, str]]:
 
     text = _text(file, _MOST_BYTES)
     try:
-        found = read_definition(text)
+        experiment = read_definition(text)
     except DefinitionError as error:
         place = f"{file}:{error.line}" if error.line else f"{file}"
         raise WrongUse(f"{place}: {error.reason}") from error
     folder = file.parent.resolve()
     kernels = {}
-    for name in found.kernels:
-        if name in found.on_server:
+    for name in experiment.kernels:
+        if name in experiment.on_server:
             continue
         path = (folder / name).resolve()
         if not path.is_relative_to(folder):

@@ -1,5 +1,3 @@
-"""`tilelab experiment templates`: the experiments that come with Tilelab."""
-
 from __future__ import annotations
 
 import sys

@@ -1,5 +1,3 @@
-"""`tilelab analyze`: a kernel's memory and warp behaviour, line by line."""
-
 from __future__ import annotations
 
 import shutil

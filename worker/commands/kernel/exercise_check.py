@@ -1,5 +1,3 @@
-"""`tilelab exercises check`: proves that an exercise's folder works, before a course uses it."""
-
 from __future__ import annotations
 
 import os
@@ -51,17 +49,13 @@ class Proof:
 
     @property
     def leading(self) -> Finding | None:
-        """The first finding of its verdict."""
-        found = (each for each in self.report.findings if each.kind is self.report.verdict)
+        found = (finding for finding in self.report.findings if finding.kind is self.report.verdict)
         return next((each for each in found if each.severity is Severity.ERROR), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Prover:
-    """Grades the kernels of an exercise.
-
-    gpu: the device class of the processes' GPU; "" for the CPU device alone
-    """
+    """Grades the kernels of an exercise. gpu: the device class of the processes' GPU; "" for the CPU device alone."""
 
     exercise: Exercise
     arch: str
@@ -95,23 +89,23 @@ def check_folder(folder: str) -> Answer:
     from kernels.phases.handout import handout_phases
     from worker.steps.compile_requests import HeadersUnavailable
 
-    found: list[Proof] = []
+    proofs: list[Proof] = []
     try:
         exercise = load_exercise(Path(folder).resolve())
         handout_phases(_handout(exercise), exercise, exercise.handout)
         for proof in Prover(exercise, DEFAULT_ARCH, cache_folder(), start_stages).proofs():
-            found.append(proof)
+            proofs.append(proof)
             if sys.stderr.isatty():
                 click.echo(f"graded {proof.file}", err=True)
     except ExerciseError as error:
         raise WrongUse(str(error)) from error
     except (NVRTCUnavailable, HeadersUnavailable) as error:
         raise SystemFault(str(error)) from error
-    problems = [proof for proof in found if proof.problem]
+    problems = [proof for proof in proofs if proof.problem]
     exit_code = Exit.NOT_ACCEPTED if problems else Exit.ACCEPTED
     return Answer(
-        lambda: {"exercise": exercise.name, "ok": not problems, "kernels": [_plain(each) for each in found]},
-        lambda: _text(exercise.name, found, len(problems)),
+        lambda: {"exercise": exercise.name, "ok": not problems, "kernels": [_plain(proof) for proof in proofs]},
+        lambda: _text(exercise.name, proofs, len(problems)),
         exit_code,
     )
 
@@ -138,10 +132,10 @@ def _plain(proof: Proof) -> dict[str, Any]:
     }
 
 
-def _text(name: str, found: list[Proof], problems: int) -> str:
-    width = max(len(proof.file) for proof in found)
+def _text(name: str, proofs: list[Proof], problems: int) -> str:
+    width = max(len(proof.file) for proof in proofs)
     lines = []
-    for proof in found:
+    for proof in proofs:
         leading = proof.leading
         at = f" at line {leading.line}" if leading is not None and leading.line is not None else ""
         tile = f", tile {proof.tile}" if proof.file == "solution.cu" else ""
@@ -151,6 +145,6 @@ def _text(name: str, found: list[Proof], problems: int) -> str:
             lines += [f"       {proof.problem}", f"       {proof.report.message}"]
         elif proof.warning:
             lines.append(f"       {click.style('warning', fg='yellow')}: {proof.warning}")
-    count = f"{problems} of {len(found)}" if problems else f"all {len(found)}"
+    count = f"{problems} of {len(proofs)}" if problems else f"all {len(proofs)}"
     ending = "kernels have an unexpected verdict" if problems else "kernels have the expected verdict"
     return "\n".join([*lines, f"{name}: {count} {ending}."])

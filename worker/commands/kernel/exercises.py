@@ -1,5 +1,3 @@
-"""`tilelab exercises`: the list of exercises, their handouts and starter files."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -183,7 +181,7 @@ def _summary(exercise: Exercise) -> dict[str, Any]:
         "name": exercise.name,
         "title": exercise.title,
         "kernel": signatures(exercise)[0],
-        "launches": [each.kernel for each in exercise.launches],
+        "launches": [launch.kernel for launch in exercise.launches],
         "kernels": signatures(exercise),
         "globals": declarations(exercise),
         "sizes": list(exercise.sizes),

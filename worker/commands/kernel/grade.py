@@ -1,5 +1,3 @@
-"""`tilelab grade`: grades one file on this machine."""
-
 from __future__ import annotations
 
 import json
@@ -38,10 +36,10 @@ def repaired(file: str, source: bytes) -> bytes:
         click.echo(f"tilelab: {file}: nothing to repair.", err=True)
         return source
     content = repair.text.replace("\n", "\r\n" if b"\r\n" in source else "\n").encode()
-    kept = _replace(Path(file), content)
+    path = _replace(Path(file), content)
     for change in repair.changes:
         click.echo(f"tilelab: {file}: {change}", err=True)
-    click.echo(f"tilelab: {file}: repaired. The old file is {kept}.", err=True)
+    click.echo(f"tilelab: {file}: repaired. The old file is {path}.", err=True)
     return content
 
 
@@ -177,7 +175,6 @@ def _seed(given: str | None) -> str:
 
 
 def _options(asked: Mapping[str, object]) -> list[str]:
-    """The given options, without defaults."""
     usual = {parameter.name: parameter.default for parameter in grade.params} | {"exercises": None}
     return [
         word

@@ -1,5 +1,3 @@
-"""`tilelab occupancy`: how many of a kernel's blocks fit on a multiprocessor, computed without a GPU."""
-
 from __future__ import annotations
 
 import sys
@@ -202,8 +200,8 @@ def _answer(
     )
 
 
-def _text(found: Survey, name: str) -> str:
+def _text(survey: Survey, name: str) -> str:
     from kernels.rendering.occupancy import render_occupancy
     from worker.commands.terminal import style_of
 
-    return render_occupancy(found, style_of(sys.stdout), name)
+    return render_occupancy(survey, style_of(sys.stdout), name)

@@ -1,5 +1,3 @@
-"""`tilelab grade --profile`: repeats the measured launch under Nsight Compute."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -53,31 +51,30 @@ def profiled(report: Report, asked: MeasureRequest | None, gpu: GpuFacts, file: 
     return ()
 
 
-def _profile(asked: MeasureRequest, report: Report, gpu: GpuFacts, file: Path) -> Profile:
+def _profile(measure_request: MeasureRequest, report: Report, gpu: GpuFacts, file: Path) -> Profile:
     from worker.commands.progress import Progress
     from worker.gpu.judge.code import judge_code
     from worker.gpu.profile.nsight import profile, request_of
 
     judge = judge_code(report.arch, cache_folder())
-    wanted = request_of(asked, judge, int(report.seed, 16) % 2**_SEED_BITS)
+    profile_request = request_of(measure_request, judge, int(report.seed, 16) % 2**_SEED_BITS)
     with Progress() as progress:
         progress.show("profiling")
-        return profile(wanted, gpu.index, file, allowed=True)
+        return profile(profile_request, gpu.index, file, allowed=True)
 
 
-def profile_text(found: Profile) -> tuple[str, ...]:
-    """The figures of a profile, and the path of its report."""
-    figures = ", ".join(_figures(found))
+def profile_text(profile: Profile) -> tuple[str, ...]:
+    figures = ", ".join(_figures(profile))
     return (
         f"Profiled with Nsight Compute{': ' * bool(figures)}{figures}.",
-        f"Open the full report with: ncu-ui {found.report}",
+        f"Open the full report with: ncu-ui {profile.report}",
     )
 
 
-def _figures(found: Profile) -> Iterator[str]:
+def _figures(profile: Profile) -> Iterator[str]:
     from kernels.rendering.measured_numbers import ms_text, share_text
 
-    summary = found.summary
+    summary = profile.summary
     if summary.ms is not None:
         yield f"{ms_text(summary.ms)} ms"
     if summary.occupancy is not None:

@@ -1,5 +1,3 @@
-"""`tilelab cancel`: cancels a submission."""
-
 from __future__ import annotations
 
 import click
@@ -28,12 +26,12 @@ def cancel(asked: Portal, id: str) -> Answer:  # noqa: A002 - the argument's nam
     return Answer(found, lambda: _text(read(Submission, found), asked.url))
 
 
-def _text(found: Submission, url: str) -> str:
+def _text(submission: Submission, url: str) -> str:
     """Say whether it used an attempt. For a step that was sent to a worker, only the page knows."""
-    rank = found.mode == "rank"
-    if any(step.attempt for step in found.steps):
+    rank = submission.mode == "rank"
+    if any(step.attempt for step in submission.steps):
         used = "an attempt" if rank else "one of this hour's checks"
-        page = page_of(url, safe(found.id))
-        return f"Cancelled {safe(found.id)}. If a worker had started it, it used {used}: {page}"
+        page = page_of(url, safe(submission.id))
+        return f"Cancelled {safe(submission.id)}. If a worker had started it, it used {used}: {page}"
     unused = "an attempt" if rank else "a check"
-    return f"Cancelled {safe(found.id)}. It did not use {unused}."
+    return f"Cancelled {safe(submission.id)}. It did not use {unused}."

@@ -80,10 +80,10 @@ def experiment_id(text: str) -> str:
 
 def latest_id(asked: Portal) -> str:
     """The id of your latest submission. Raises WrongUse if there is none."""
-    found = asked.latest(1)
-    if not found:
+    submissions = asked.latest(1)
+    if not submissions:
         raise WrongUse("no submissions yet. Submit with `tilelab submit FILE`.")
-    return submission_id(found[0].id)
+    return submission_id(submissions[0].id)
 
 
 def chosen(assignments: Sequence[Assignment], name: str | None, option: str = "") -> Assignment:
@@ -108,15 +108,14 @@ def chosen(assignments: Sequence[Assignment], name: str | None, option: str = ""
 
 
 def page_of(url: str, public_id: str) -> str:
-    """The address of a submission's page."""
     return f"{url}/submissions/{public_id}"
 
 
-def exit_of(found: Submission) -> Exit:
+def exit_of(submission: Submission) -> Exit:
     """The exit code for a submission's verdict."""
-    if found.verdict == "accepted":
+    if submission.verdict == "accepted":
         return Exit.ACCEPTED
-    return Exit.SYSTEM_FAULT if found.verdict == "system_error" else Exit.NOT_ACCEPTED
+    return Exit.SYSTEM_FAULT if submission.verdict == "system_error" else Exit.NOT_ACCEPTED
 
 
 def moment(text: str) -> str:

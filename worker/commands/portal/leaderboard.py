@@ -1,5 +1,3 @@
-"""`tilelab leaderboard`: an assignment's leaderboard; without a GPU, the students with an accepted kernel."""
-
 from __future__ import annotations
 
 import sys
@@ -41,15 +39,15 @@ def leaderboard(asked: Portal, assignment: str | None, device_class: str | None)
     )
 
 
-def _text(asked: Portal, name: str, kind: str, *, own_asked: bool) -> str:
+def _text(portal: Portal, name: str, kind: str, *, own_asked: bool) -> str:
     """The leaderboard. If it is empty and of another class, also name the assignment's own class."""
     from worker.commands.terminal import style_of
 
-    found = asked.board(name, kind)
-    text = board_text(found, style_of(sys.stdout), safe(f"{asked.url}/courses/{name}/board/{kind}"))
-    if found.lines or own_asked:
+    board = portal.board(name, kind)
+    text = board_text(board, style_of(sys.stdout), safe(f"{portal.url}/courses/{name}/board/{kind}"))
+    if board.lines or own_asked:
         return text
-    own = [one.device_class or CPU for one in asked.assignments() if one.id == name]
+    own = [one.device_class or CPU for one in portal.assignments() if one.id == name]
     if not own or own[0] == kind:
         return text
     return f"{text}\nThis assignment is ranked on {safe(own[0])}."
@@ -61,25 +59,25 @@ CPU = "cpu"
 _LONGEST_NAME = 40
 
 
-def board_text(found: Board, style: Style, page: str) -> str:
+def board_text(board: Board, style: Style, page: str) -> str:
     """A leaderboard with your own line marked. page: address of the full leaderboard."""
-    checked = found.device_class == CPU
-    unit = UNITS.get(found.metric, "ms" if found.metric == "time" else safe(found.metric))
-    title = f"{safe(found.assignment)} on {safe(found.device_class)}"
-    if not found.lines:
+    checked = board.device_class == CPU
+    unit = UNITS.get(board.metric, "ms" if board.metric == "time" else safe(board.metric))
+    title = f"{safe(board.assignment)} on {safe(board.device_class)}"
+    if not board.lines:
         return f"{title}: {'no accepted kernels' if checked else 'no results'} yet."
     date = "accepted since" if checked else "submitted"
-    shown = [name for name in found.columns or _USUAL[checked] if name in _CELLS]
+    shown = [name for name in board.columns or _USUAL[checked] if name in _CELLS]
     lead = ("name",) if checked else ("rank", "name")
     head = [*lead, *(part for name in shown for part in _HEADS[name]), ""]
     align = "<" * len(lead) + "".join("<" if name in {"date", "launch"} else ">" * len(_HEADS[name]) for name in shown)
-    rows = [_row(line, shown, checked=checked) for line in found.lines]
-    own, seen = found.own, any(line.you for line in found.lines)
+    rows = [_row(line, shown, checked=checked) for line in board.lines]
+    own, seen = board.own, any(line.you for line in board.lines)
     if own is not None and not seen:
         rows += [("...", *[""] * (len(head) - 1)), _row(own, shown, checked=checked)]
     first, *rest = table([[cell.format(unit=unit, date=date) for cell in head], *rows], f"{align}<", indent=0)
     parts = [style.paint(title, BOLD), *([_NOT_MEASURED] if checked else []), style.paint(first, DIM), *rest]
-    if found.more:
+    if board.more:
         parts.append(f"Full leaderboard: {page}")
     return "\n".join(parts)
 

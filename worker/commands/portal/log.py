@@ -1,5 +1,3 @@
-"""`tilelab log`: a submission's findings, compiler warnings and printed output."""
-
 from __future__ import annotations
 
 import sys
@@ -35,18 +33,18 @@ def log(asked: Portal, id: str | None) -> Answer:  # noqa: A002 - the argument's
     return Answer(plain, lambda: _text(asked, found, public_id))
 
 
-def _text(asked: Portal, found: Submission, public_id: str) -> str:
+def _text(portal: Portal, submission: Submission, public_id: str) -> str:
     from kernels.rendering.report import log_text
     from worker.commands.portal.text import title
     from worker.commands.terminal import style_of
 
-    report, style = found.report(), style_of(sys.stdout)
+    report, style = submission.report(), style_of(sys.stdout)
     if report is None:
         return ""
-    return f"{title(found, style)}\n{log_text(report, asked.source(public_id), style)}"
+    return f"{title(submission, style)}\n{log_text(report, portal.source(public_id), style)}"
 
 
-def _without_report(found: Submission, public_id: str) -> str:
-    if found.state == "cancelled":
+def _without_report(submission: Submission, public_id: str) -> str:
+    if submission.state == "cancelled":
         return f"{public_id} was cancelled, so it has no report."
     return f"{public_id} is not graded yet. Wait for it with `tilelab status {public_id} --watch`."

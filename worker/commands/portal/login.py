@@ -1,5 +1,3 @@
-"""`tilelab login`: signs in to a course's portal with a token."""
-
 from __future__ import annotations
 
 import sys

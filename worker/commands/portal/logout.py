@@ -1,5 +1,3 @@
-"""`tilelab logout`: removes the stored portal and token."""
-
 from __future__ import annotations
 
 import click

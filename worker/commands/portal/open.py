@@ -1,5 +1,3 @@
-"""`tilelab open`: opens a page of the portal in the browser."""
-
 from __future__ import annotations
 
 import contextlib

@@ -1,5 +1,3 @@
-"""`tilelab status`: your submissions and their verdicts."""
-
 from __future__ import annotations
 
 import json
@@ -35,7 +33,11 @@ def status(id: str | None, watch: bool, as_json: bool, limit: int) -> None:  # n
     """  # noqa: D301 - click reads the escape
     with portal() as asked:
         if id is None:
-            _list(asked, limit, watch=watch, as_json=as_json)
+            _show(asked, limit, as_json=as_json, clear="")
+            while watch:
+                time.sleep(_AGAIN_SECONDS)
+                clear = _CLEAR if sys.stdout.isatty() else "\n"
+                _show(asked, limit, as_json=as_json, clear=clear, patience=GIVEN_UP_SECONDS)
         else:
             _one(asked, submission_id(id), watch=watch, as_json=as_json)
     leave(Exit.ACCEPTED)
@@ -55,21 +57,13 @@ def _one(asked: Portal, public_id: str, *, watch: bool, as_json: bool) -> None:
         click.echo(submission_text(found, style_of(sys.stdout), page_of(asked.url, public_id)))
 
 
-def _list(asked: Portal, limit: int, *, watch: bool, as_json: bool) -> None:
-    _show(asked, limit, as_json=as_json, clear="")
-    while watch:
-        time.sleep(_AGAIN_SECONDS)
-        clear = _CLEAR if sys.stdout.isatty() else "\n"
-        _show(asked, limit, as_json=as_json, clear=clear, patience=GIVEN_UP_SECONDS)
-
-
 def _show(asked: Portal, limit: int, *, as_json: bool, clear: str, patience: float = 0.0) -> None:
     from worker.commands.portal.text import lines_text
     from worker.commands.terminal import style_of
 
     if as_json:
         click.echo(json.dumps(asked.plain(latest_path(limit), patience), ensure_ascii=True))
-    elif found := asked.latest(limit, patience):
-        click.echo(clear + lines_text(found, style_of(sys.stdout)))
+    elif submissions := asked.latest(limit, patience):
+        click.echo(clear + lines_text(submissions, style_of(sys.stdout)))
     else:
         click.echo("No submissions yet. Submit with `tilelab submit FILE`.")

@@ -1,5 +1,3 @@
-"""`tilelab submit`: submits a file to the course."""
-
 from __future__ import annotations
 
 import json

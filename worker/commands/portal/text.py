@@ -23,25 +23,25 @@ USUAL_EXERCISE = "tiled"
 _COLOURS = {"accepted": GREEN, "system_error": YELLOW}
 
 
-def report_text(found: Submission, source: str, file: str, style: Style, page: str) -> str:
+def report_text(submission: Submission, source: str, file: str, style: Style, page: str) -> str:
     """The report in the form of `tilelab grade`, or why there is none."""
     try:
-        report = found.report()
+        report = submission.report()
     except Unreadable as error:
-        return f"{_verdict(found.verdict, style)}\n{error}\nSee its page: {page}"
+        return f"{_verdict(submission.verdict, style)}\n{error}\nSee its page: {page}"
     if report is None:
-        return f"{phase(found).capitalize()}, so there is no report. See its page: {page}"
+        return f"{phase(submission).capitalize()}, so there is no report. See its page: {page}"
     options = [
         *(["--exercise", report.exercise] if report.exercise != USUAL_EXERCISE else []),
         *(["--arch", report.arch] if report.arch != DEFAULT_ARCH else []),
     ]
     shown = render(report, source, file, style, options)
-    return f"{shown}\n{_worth(found, style)}" if found.worth else shown
+    return f"{shown}\n{_worth(submission, style)}" if submission.worth else shown
 
 
-def title(found: Submission, style: Style) -> str:
+def title(submission: Submission, style: Style) -> str:
     """The submission's id, its assignment, and whether it is a check."""
-    return f"{style.paint(safe(found.id), BOLD)}  {safe(found.assignment)}, {_kind(found.mode)}"
+    return f"{style.paint(safe(submission.id), BOLD)}  {safe(submission.assignment)}, {_kind(submission.mode)}"
 
 
 def submission_text(found: Submission, style: Style, page: str) -> str:
@@ -60,7 +60,7 @@ def submission_text(found: Submission, style: Style, page: str) -> str:
     return "\n".join([*lines, *table(rows, "<<>"), page])
 
 
-def lines_text(found: Sequence[Submission], style: Style) -> str:
+def lines_text(submissions: Sequence[Submission], style: Style) -> str:
     """A table of submissions. If no assignment has points, there is no column for them."""
     rows = [
         (
@@ -69,12 +69,12 @@ def lines_text(found: Sequence[Submission], style: Style) -> str:
             _kind(line.mode),
             moment(line.created_at),
             _word(line.verdict or line.state),
-            _points(line),
+            "" if line.points is None else f"{rounded_points(line.points)}/{rounded_points(line.most_points)}",
             "" if line.measured is None else _measured(line.measured),
         )
-        for line in found
+        for line in submissions
     ]
-    points = "points" if any(line.most_points for line in found) else ""
+    points = "points" if any(line.most_points for line in submissions) else ""
     head = ("id", "assignment", "kind", "submitted", "verdict", points, "measured")
     first, *rest = table([head, *rows], "<<<<<>>", indent=0)
     return "\n".join([style.paint(first, DIM), *rest])
@@ -85,13 +85,8 @@ def _verdict(verdict: str | None, style: Style) -> str:
     return style.paint(text, _COLOURS.get(verdict or "", RED))
 
 
-def _worth(found: Submission, style: Style) -> str:
-    """The points, in the words of the submission's page."""
-    return style.paint(safe(found.worth[:200]), BOLD)
-
-
-def _points(line: Submission) -> str:
-    return "" if line.points is None else f"{rounded_points(line.points)}/{rounded_points(line.most_points)}"
+def _worth(submission: Submission, style: Style) -> str:
+    return style.paint(safe(submission.worth[:200]), BOLD)
 
 
 def _kind(mode: str) -> str:

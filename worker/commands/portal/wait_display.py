@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
 
 import click
 
@@ -24,14 +23,19 @@ _SECONDS_ROOM = 20
 """Columns of a line for the command's name and the elapsed seconds."""
 
 
-def wait_for(asked: Portal, public_id: str) -> Submission:
+def wait_for(portal: Portal, public_id: str) -> Submission:
     """The submission, once it is over. Ctrl-C ends the command and says that grading continues."""
     try:
         with _Display() as display:
-            for found in Follower(asked, public_id, told=display.event, troubled=display.tell).states():
+            for found in Follower(portal, public_id, told=display.event, troubled=display.tell).states():
                 display.state(found)
     except KeyboardInterrupt:
-        _leave(asked, public_id)
+        click.echo(
+            f"\ntilelab: grading continues. Follow it with `tilelab status {public_id} --watch` or at"
+            f" {page_of(portal.url, public_id)}",
+            err=True,
+        )
+        sys.exit(INTERRUPTED)
     return found
 
 
@@ -45,8 +49,8 @@ class _Display(Progress):
         self._shown = ""
         self._printed = False
 
-    def state(self, found: Submission) -> None:
-        self._say(phase(found), part_of(found))
+    def state(self, submission: Submission) -> None:
+        self._say(phase(submission), part_of(submission))
 
     def event(self, told: Told) -> None:
         if told.final:
@@ -75,12 +79,3 @@ class _Display(Progress):
 
 def _of_case(name: str) -> str:
     return f", case {one_line(case_words(name))}" if name else ""
-
-
-def _leave(asked: Portal, public_id: str) -> NoReturn:
-    click.echo(
-        f"\ntilelab: grading continues. Follow it with `tilelab status {public_id} --watch` or at"
-        f" {page_of(asked.url, public_id)}",
-        err=True,
-    )
-    sys.exit(INTERRUPTED)

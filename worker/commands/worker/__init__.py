@@ -19,8 +19,6 @@ _VERBS: Mapping[str, str] = {
 
 
 class WorkerVerbs(Verbs):
-    """The verbs of a worker."""
-
     verbs = _VERBS
     package = "worker.commands.worker"
 

@@ -1,5 +1,3 @@
-"""`tilelab worker bench`: this machine's verdicts per minute, and how well its speeds repeat."""
-
 from __future__ import annotations
 
 import contextlib

@@ -1,5 +1,3 @@
-"""`tilelab worker drain`: lets a worker finish its steps and start no new ones."""
-
 from __future__ import annotations
 
 import click

@@ -1,5 +1,3 @@
-"""`tilelab worker resume`: lets a worker start steps again."""
-
 from __future__ import annotations
 
 import click

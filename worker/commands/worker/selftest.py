@@ -1,5 +1,3 @@
-"""`tilelab worker selftest`: tests whether this machine is fit to grade."""
-
 from __future__ import annotations
 
 import sys

@@ -1,5 +1,3 @@
-"""`tilelab worker start`: runs a worker in the foreground."""
-
 from __future__ import annotations
 
 import os

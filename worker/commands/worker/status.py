@@ -1,5 +1,3 @@
-"""`tilelab worker status`: the workers, their devices and their jobs."""
-
 from __future__ import annotations
 
 import json
@@ -70,7 +68,7 @@ def fleet_text(records: Sequence[WorkerRecord], now: float, silent_seconds: floa
         return "No worker has reported in the last hour. Start one with `tilelab worker start`."
     rows: list[tuple[str, ...]] = [_HEAD]
     notes = []
-    for record in sorted(records, key=lambda each: (each.host, each.started, each.id)):
+    for record in sorted(records, key=lambda record: (record.host, record.started, record.id)):
         silent = now - record.beat > silent_seconds
         rows += _rows(record, now, silent=silent)
         if silent:
@@ -86,7 +84,6 @@ def fleet_text(records: Sequence[WorkerRecord], now: float, silent_seconds: floa
 
 
 def fleet_json(records: Sequence[WorkerRecord], now: float, silent_seconds: float) -> dict[str, Any]:
-    """The workers as JSON."""
     return {
         "now": now,
         "workers": [

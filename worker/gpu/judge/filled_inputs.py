@@ -33,8 +33,6 @@ class SolutionFault(RuntimeError):
 
 
 class Inputs(Protocol):
-    """The inputs of one launch."""
-
     def fill(self) -> None:
         """Write them to the operands, without waiting."""
 
@@ -121,7 +119,7 @@ class DrawnInputs:
         if solution is None:
             raise SolutionFault(f"{case.name}: the request has no solution")
         self._write(solution)
-        inputs = [(each, operands.of(each), solution.of(each)) for each in case.inputs_of_kernel]
+        inputs = [(operand, operands.of(operand), solution.of(operand)) for operand in case.inputs_of_kernel]
         found = self.judge.differences(inputs, [None] * len(inputs))
         for (matrix, *_), count in zip(inputs, found, strict=True):
             if count.count:
@@ -149,7 +147,7 @@ class DrawnInputs:
 
     def _unequal_sets(self, matrix: MatrixPlan, solution: Operands) -> Wrong | None:
         """The first incorrect element of an output that may have any order, compared on the host."""
-        columns = [each for each in self.operands.case.outputs if each.name in matrix.sorted_by]
+        columns = [output for output in self.operands.case.outputs if output.name in matrix.sorted_by]
         found, right = (
             {each.name: operands.read(self.backend, each) for each in columns} for operands in (self.operands, solution)
         )

@@ -28,10 +28,7 @@ _KINDS = {
 
 
 def fault_finding(fault: DeviceFault, case: CasePlan, seconds: float) -> Finding:
-    """The finding for a failed launch.
-
-    seconds: its time limit
-    """
+    """The finding for a failed launch. seconds: its time limit."""
     size = size_text(case)
     messages = {
         FaultKind.ADDRESS: f"On the GPU, a thread read or wrote outside any array ({size})."
@@ -50,7 +47,6 @@ def fault_finding(fault: DeviceFault, case: CasePlan, seconds: float) -> Finding
 
 
 def guard_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding:
-    """The finding for writes before or after a matrix."""
     side, between = damage.row, damage.column
     # Guard zones are compared in words.
     unit = "element" if matrix.type.bytes == _WORD else "word"
@@ -65,7 +61,6 @@ def guard_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding
 
 
 def input_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding:
-    """The finding for a changed input."""
     element = matrix.element(damage.row, damage.column)
     message = f"Your kernel changed `{element}` ({size_text(case)}). `{matrix.name}` is an input. Don't write to it."
     return _finding(Verdict.INPUT_MODIFIED, message, case, damage.count, element)

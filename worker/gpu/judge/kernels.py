@@ -87,7 +87,7 @@ class JudgeKernels:
         return first, second
 
     def compare_memory(
-        self, found: Memory, expected: Memory, elements: int, size: int, tolerance: tuple[float, float] | None
+        self, memory: Memory, expected: Memory, elements: int, size: int, tolerance: tuple[float, float] | None
     ) -> int:
         """Compare memory with other memory. Returns the number of the count.
 
@@ -99,7 +99,7 @@ class JudgeKernels:
         self._launch(
             "compare_memory",
             (-(-elements // _STRIP), 1, 1),
-            (found, expected, counter, elements, size, tolerance is None, absolute, relative),
+            (memory, expected, counter, elements, size, tolerance is None, absolute, relative),
         )
         return slot
 
@@ -112,7 +112,7 @@ class JudgeKernels:
         self._launch("compare_selection", grid, (memory, counter, *shape, *chosen.arguments(), *dense.arguments()))
         return slot
 
-    def compare_sums(self, given: View, section: int, memory: Memory, shape: tuple[int, int], *, turned: bool) -> int:
+    def compare_sums(self, view: View, section: int, memory: Memory, shape: tuple[int, int], *, turned: bool) -> int:
         """Compare memory with the sums of sections. Returns the number of the count.
 
         shape: of the output
@@ -123,7 +123,7 @@ class JudgeKernels:
         self._launch(
             "compare_sums",
             (rows * columns, 1, 1),
-            (memory, counter, section, rows, columns, turned, *_shape(given), *given.arguments()),
+            (memory, counter, section, rows, columns, turned, *_shape(view), *view.arguments()),
         )
         return slot
 

@@ -47,32 +47,32 @@ def rehearse_judge(backend: Backend, judge: Judge) -> None:
     ):
         case = _case(operation, kind)
         given = recipes(case, kind, _SEED)
-        memories = {each.name: backend.take(_SIDE * _SIDE, guarded=True) for each in case.matrices}
+        memories = {matrix.name: backend.take(_SIDE * _SIDE, guarded=True) for matrix in case.matrices}
         for name, memory in memories.items():
             judge.fill_guards(memory)
             if name in given:
                 judge.make(given[name], memory)
             else:
                 backend.fill(memory, _UNWRITTEN)
-        found = judge.verify(case, given, memories, _SEED, guarded=memories)
-        if found.wrong is None or found.changed or found.hurt:
-            raise RuntimeError(f"the judge did not report an unwritten output of {operation}: {found}")
+        verified = judge.verify(case, given, memories, _SEED, guarded=memories)
+        if verified.wrong is None or verified.changed or verified.hurt:
+            raise RuntimeError(f"the judge did not report an unwritten output of {operation}: {verified}")
         judge.release()
     _rehearse_comparison(backend, judge)
 
 
 def _rehearse_comparison(backend: Backend, judge: Judge) -> None:
     """Compare two memories that differ, with elements of each type, exactly and as floats."""
-    (matrix,) = (each for each in _case(Operation.TRANSPOSE, InputKind.MANTISSAS).matrices if each.name == "C")
+    (matrix,) = (matrix for matrix in _case(Operation.TRANSPOSE, InputKind.MANTISSAS).matrices if matrix.name == "C")
     wide = replace(matrix, type=ElementType.DOUBLE)
     found, expected = (backend.take(wide.words) for _ in range(2))
-    types = [replace(matrix, type=each) for each in ElementType]
+    types = [replace(matrix, type=element_type) for element_type in ElementType]
     backend.fill(found, _UNWRITTEN)
     backend.fill(expected, 0)
     floats = [each for each in types if each.type.is_float]
     pairs = [(each, found, expected) for each in (*types, *floats)]
     counts = judge.differences(pairs, [*[None] * len(types), *[(1.0, 1.0)] * len(floats)])
-    if any(each.count != matrix.elements for each in counts):
+    if any(count.count != matrix.elements for count in counts):
         raise RuntimeError(f"the judge did not report memory that differs: {counts}")
     judge.release()
 

@@ -145,12 +145,11 @@ class Judge:
         return [counts[slot] for slot in slots]
 
     def element(self, matrix: MatrixPlan, memory: Memory, place: int) -> float:
-        """One element of a matrix on the device."""
         return float(self._element(matrix, memory, place)[0])
 
-    def wrong_at(self, matrix: MatrixPlan, found: Memory, expected: Memory, count: Count) -> Wrong:
+    def wrong_at(self, matrix: MatrixPlan, memory: Memory, expected: Memory, count: Count) -> Wrong:
         """The first incorrect element of a matrix that differs from the expected memory."""
-        value = self._element(matrix, found, count.first)
+        value = self._element(matrix, memory, count.first)
         # Any number of 8 or 16 bits may be a result.
         unwritten = matrix.type.bytes >= 4 and bool(is_poison(value)[0])
         shown = float(value[0])

@@ -87,24 +87,21 @@ class ProfileSummary:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A finished profile.
-
-    report: the file for Nsight Compute's viewer
-    """
+    """A finished profile. report: the file for Nsight Compute's viewer."""
 
     report: Path
     summary: ProfileSummary
 
 
-def request_of(asked: MeasureRequest, judge: WireCode, seed: int) -> ProfileRequest:
+def request_of(measure_request: MeasureRequest, judge: WireCode, seed: int) -> ProfileRequest:
     """The request to profile a measured kernel's launch at the ranking size. Raises ProfileFailed.
 
     seed: of the inputs
     """
-    case = asked.ranking
+    case = measure_request.ranking
     if case is None or case.launch is None:
         raise ProfileFailed(NO_RANKING)
-    return ProfileRequest(judge, asked.modules[case.module], case, seed)
+    return ProfileRequest(judge, measure_request.modules[case.module], case, seed)
 
 
 def profile(
@@ -211,7 +208,9 @@ def _run(command: Sequence[str], folder: Path, device: int, seconds: float) -> t
         except subprocess.TimeoutExpired:
             raise ProfileFailed(f"Nsight Compute ran longer than {seconds:g} s and was stopped") from None
         finally:
-            _end(running)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
+            running.wait()
         said.seek(0)
         return running.returncode, said.read(REPORT_BYTES).decode("utf-8", "replace")
 
@@ -222,13 +221,6 @@ def _limit(pid: int) -> None:
         with contextlib.suppress(OSError):
             for kind, most in ((resource.RLIMIT_FSIZE, REPORT_BYTES), (resource.RLIMIT_CORE, 0)):
                 resource.prlimit(pid, kind, (most, most))
-
-
-def _end(running: subprocess.Popen[bytes]) -> None:
-    """Kill its process group, and wait for its end."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
 
 
 def _environment(folder: Path, device: int) -> Mapping[str, str]:

@@ -15,14 +15,11 @@ _GAP_MS, _GAP_SHARE = 1.0, 0.2
 _RESOLUTION_MS, _DRIFT = 0.01, 0.001
 
 
-def speed(found: Timings, clocks: Clocks) -> Speed:
-    """The speed at one size.
-
-    clocks: right after the repeats
-    """
-    case, ms = found.case, [run.ms for run in found.runs]
+def speed(timings: Timings, clocks: Clocks) -> Speed:
+    """The speed at one size. clocks: right after the repeats."""
+    case, ms = timings.case, [run.ms for run in timings.runs]
     bounds = middle(ms)
-    cublas = statistics.median(found.cublas_ms) if found.cublas_ms else None
+    cublas = statistics.median(timings.cublas_ms) if timings.cublas_ms else None
     seconds = bounds.median / 1000
     measured = seconds > 0 and case.operation is not Operation.ANALYSIS
     counted = measured and operations(case) > 0
@@ -42,14 +39,14 @@ def speed(found: Timings, clocks: Clocks) -> Speed:
     )
 
 
-def clock_doubt(found: Timings) -> str:
+def clock_doubt(timings: Timings) -> str:
     """How the device's clock and the host's disagree about the launches; "" if they agree."""
-    size = size_text(found.case)
+    size = size_text(timings.case)
     # The host's interval contains the launch, so a longer launch shows a wrong clock.
-    if any(run.ms > run.host_ms * (1 + _DRIFT) + _RESOLUTION_MS for run in found.runs):
+    if any(run.ms > run.host_ms * (1 + _DRIFT) + _RESOLUTION_MS for run in timings.runs):
         return f"{size}: launches took longer by the device's clock than by the host's."
-    gap = statistics.median(run.host_ms - run.ms for run in found.runs)
-    ms = statistics.median(run.ms for run in found.runs)
+    gap = statistics.median(run.host_ms - run.ms for run in timings.runs)
+    ms = statistics.median(run.ms for run in timings.runs)
     if gap > max(_GAP_MS, _GAP_SHARE * ms):
         return (
             f"{size}: by the host's clock, a launch took {gap:.3g} ms longer than the device's {ms:.3g} ms."

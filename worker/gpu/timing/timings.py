@@ -39,8 +39,6 @@ The first size repeats until the median is certain, so it tolerates more affecte
 
 
 class Fresh:
-    """The parent's random numbers."""
-
     def __init__(self, ask: Callable[[], Numbers]) -> None:
         self._ask = ask
         self._inputs = ask().inputs
@@ -106,11 +104,11 @@ def timings(bench: Bench, operands: Operands, effort: Effort, *, first: bool) ->
     first: the device may have been idle, so its clock must rise first
     raise (DeviceFault): a launch failed
     """
-    warm = _warm_up(bench, operands, by_clock=first)
-    library = Library.of(bench.backend, bench.judge, operands.case, warm.unused)
+    warm_ms, unused = _warm_up(bench, operands, by_clock=first)
+    library = Library.of(bench.backend, bench.judge, operands.case, unused)
     # end the batch here, so that the device's busy time doesn't include the wait below
     bench.backend.wait()
-    long = warm.ms > (_LONG_FIRST_MS if first else LONG_MS)
+    long = warm_ms > (_LONG_FIRST_MS if first else LONG_MS)
     with bench.quiet.alone() if long else contextlib.nullcontext():
         runs = _runs(bench, operands, effort, library)
     if isinstance(runs, Finding):
@@ -173,20 +171,11 @@ def repeat(bench: Bench, operands: Operands, kind: InputKind, number: int = 0) -
     return inputs.fault(vector, number, bench.launch_seconds) or run
 
 
-@dataclass(frozen=True, slots=True)
-class _Warm:
-    """The result of warming up.
+def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> tuple[float, int]:
+    """Launch at least once without measuring. With `by_clock`, repeat until the device's clock is stable.
 
-    ms: time of the last launch
-    unused: a random number that nothing else has used
+    Returns the time of the last launch in ms, and a random number that nothing else has used.
     """
-
-    ms: float
-    unused: int
-
-
-def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> _Warm:
-    """Launch at least once without measuring. With `by_clock`, repeat until the device's clock is stable."""
     inputs = fill(bench.backend, bench.judge, operands, kind_of(operands.case, 0), bench.fresh.inputs())
     changes = any(matrix.role is Role.INOUT for matrix in operands.case.matrices)
     began = bench.now()
@@ -205,7 +194,7 @@ def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> _Warm:
         if clock and abs(clock - before) <= _SAME_CLOCK * clock:
             break
         before, looked = clock, bench.now()
-    return _Warm(run.ms, unused)
+    return run.ms, unused
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,10 +95,7 @@ _Line = tuple[int, int, int, int]
 
 
 def filter_program(machine: str, more: Mapping[str, tuple[int, int]] | None = None) -> bytes | None:
-    """The filter for a machine in the kernel's format; None for an unknown machine.
-
-    more: additional allowed calls
-    """
+    """The filter for a machine in the kernel's format; None for an unknown machine. more: additional allowed calls."""
     if machine not in _MACHINES:
         return None
     column, audit = _MACHINES[machine]
@@ -107,10 +104,7 @@ def filter_program(machine: str, more: Mapping[str, tuple[int, int]] | None = No
 
 
 def deny_program(machine: str, process: int) -> bytes | None:
-    """The filter for a GPU process; None for an unknown machine.
-
-    process: its own number
-    """
+    """The filter for a GPU process; None for an unknown machine. process: its own number."""
     if machine not in _MACHINES:
         return None
     column, audit = _MACHINES[machine]

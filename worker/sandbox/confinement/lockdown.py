@@ -27,7 +27,6 @@ _SCOPES, _SCOPES_SINCE = 2, 6
 
 
 def version(libc: ctypes.CDLL) -> int:
-    """The Landlock version of this kernel, 0 for none."""
     return max(0, int(libc.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)))
 
 
@@ -212,7 +211,6 @@ def close_after_start(readable: Iterable[str], nodes: Iterable[str]) -> tuple[bo
 
 
 def _alone() -> bool:
-    """Whether this process has one thread."""
     try:
         return len(os.listdir("/proc/self/task")) == 1  # noqa: PTH208 - a child imports as little as it can
     except OSError:

@@ -31,7 +31,6 @@ def add32(mode: Mode, a: Array, b: Array) -> Array:
 
 
 def sub32(mode: Mode, a: Array, b: Array) -> Array:
-    """Subtract by adding."""
     return add32(mode, a, -b)
 
 
@@ -51,7 +50,6 @@ def div32(mode: Mode, a: Array, b: Array) -> Array:
 
 
 def rcp32(mode: Mode, a: Array) -> Array:
-    """Take the reciprocal by dividing."""
     return div32(mode, np.ones_like(a), a)
 
 
@@ -68,7 +66,6 @@ def add64(mode: Mode, a: Array, b: Array) -> Array:
 
 
 def sub64(mode: Mode, a: Array, b: Array) -> Array:
-    """Subtract by adding."""
     return add64(mode, a, -b)
 
 
@@ -93,7 +90,6 @@ def div64(mode: Mode, a: Array, b: Array) -> Array:
 
 
 def rcp64(mode: Mode, a: Array) -> Array:
-    """Take the reciprocal by dividing."""
     return div64(mode, np.ones_like(a), a)
 
 

@@ -61,7 +61,6 @@ def _fma32_through64(a: Array, b: Array, c: Array) -> Array:
 
 
 def fma32_directed(mode: Mode, a: Array, b: Array, c: Array) -> Array:
-    """Return a * b + c in float32, rounded by the mode."""
     product = a.astype(np.float64) * b
     addend = c.astype(np.float64)
     result = narrowed(*two_sum(product, addend), mode)
@@ -76,7 +75,6 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
 
 
 def fma64_directed(mode: Mode, a: Array, b: Array, c: Array) -> Array:
-    """Return a * b + c in float64, rounded by the mode."""
     product = a * b
     result = _fma64(mode, a, b, c, product + c)
     # If the product lost bits below the smallest subnormal, a zero sum isn't exact.

@@ -87,7 +87,6 @@ def _cell(plot: HeatMap, cell: Cell, place: tuple[float, float, float, float]) -
 
 
 def _legend(plot: HeatMap, y: float) -> str:
-    """The colours with their ends, and the other signs."""
     low, high = value_of(plot.value, plot.low), value_of(plot.value, plot.high)
     at = 16 + _LETTER * len(low) + 16
     parts = [svg.text(16, y + 4, low)]

@@ -42,14 +42,12 @@ def group(number: int, name: str, body: str, *, faint: bool = False, kind: str =
 
 
 def joined(number: int, points: list[tuple[float, float]], width: int = 2) -> str:
-    """The line of a series."""
     dashes = _DASHES[_nth(number, len(_DASHES))]
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
     return f'<polyline points="{svg.path(points)}" fill="none" stroke="currentColor" stroke-width="{width}"{dashed}/>'
 
 
 def whisker(*ends: tuple[float, float]) -> str:
-    """An interval as a line."""
     return f'<polyline class="whisker" points="{svg.path(ends)}" fill="none" stroke="currentColor" stroke-width="1.5"/>'
 
 
@@ -91,7 +89,6 @@ def _nth(number: int, looks: int) -> int:
 
 
 def _star() -> list[tuple[float, float]]:
-    """A star of five points."""
     turns = [(math.pi * (step / 5 - 0.5), 6.5 if step % 2 == 0 else 2.8) for step in range(10)]
     return [(radius * math.cos(turn), radius * math.sin(turn)) for turn, radius in turns]
 

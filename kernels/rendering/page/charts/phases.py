@@ -65,7 +65,9 @@ def picture(table: PhaseTable, phase: int, block: Coordinates, prefix: str = "")
     names = operands(table)
     if work is None or not names or any(_cells(table, name) > MOST_CELLS for name in names):
         return ""
-    kinds = _kinds(work)
+    kinds = {name: "used" for accumulation in work.accumulations for name in _ELEMENT.findall(accumulation.elements)}
+    kinds |= {fetch.element: "read" for fetch in work.fetches}
+    kinds |= {accumulation.target: "summed" for accumulation in work.accumulations}
     placed = _placed([_operand_grid(table, name, kinds) for name in names])
     tiles, y = [], 0
     for tile in _tiles(table, phase, block):
@@ -112,7 +114,7 @@ def _description(work: BlockPhase) -> str:
     for fetch in work.fetches:
         arrays.setdefault(cell_place(fetch.cell)[0], []).append(fetch.element)
     parts = [f"Into {name}: {', '.join(dict.fromkeys(elements))}." for name, elements in arrays.items()]
-    targets = dict.fromkeys(each.target for each in work.accumulations)
+    targets = dict.fromkeys(accumulation.target for accumulation in work.accumulations)
     if targets:
         parts.append(f"Added to: {', '.join(targets)}.")
     return " ".join(parts)
@@ -124,13 +126,6 @@ def _description(work: BlockPhase) -> str:
 def _cells(table: PhaseTable, name: str) -> int:
     rows, columns = table.matrices[name]
     return rows * columns
-
-
-def _kinds(work: BlockPhase) -> dict[str, str]:
-    """The kind of each element."""
-    kinds = {name: "used" for each in work.accumulations for name in _ELEMENT.findall(each.elements)}
-    kinds |= {fetch.element: "read" for fetch in work.fetches}
-    return kinds | {each.target: "summed" for each in work.accumulations}
 
 
 def _operand_grid(table: PhaseTable, name: str, kinds: Mapping[str, str]) -> _Grid:

@@ -1,5 +1,3 @@
-"""A plot of an experiment as SVG."""
-
 from __future__ import annotations
 
 import itertools
@@ -107,7 +105,7 @@ def plot_svg(plot: Plot, identity: str = "chart", width: int = WIDTH) -> Markup:
 def _single(chart: Chart, width: int) -> tuple[list[str], int]:
     """One pair of axes. The names of the series are at its right, or below it if they would take too much room."""
     names = [each for each in chart.series if each.name]
-    room = max(_NAMES, _LETTER * max((len(each.name) for each in names), default=0) + 24)
+    room = max(_NAMES, _LETTER * max((len(name.name) for name in names), default=0) + 24)
     beside = bool(names) and width - room >= _BESIDE
     high = round(min(_HEIGHT, 0.6 * width))
     right = width - (room if beside else _RIGHT)
@@ -147,7 +145,7 @@ def _keys(names: Sequence[Series], top: int, width: int) -> tuple[list[str], int
     """The names below a plot, in as many columns as fit, and where they end. A long name takes several lines."""
     if not names:
         return [], top + 10
-    longest = max(len(each.name) for each in names)
+    longest = max(len(name.name) for name in names)
     columns = max(1, min(4, int((width - 24) / (_LETTER * longest + 34))))
     wide, y, body = (width - 24) / columns, top + 14, list[str]()
     for row in (names[start : start + columns] for start in range(0, len(names), columns)):
@@ -270,7 +268,14 @@ def _grid(axes: Axes, chart: Chart) -> str:
     columns = [(x, tick(chart.x, x)) for x in xs]
     narrow = axes.frame.width < 300
     foot = chart.x.name if narrow and chart.x.quantity is not None else title_of(chart.x)
-    return axes.grid(_thinner(columns, axes), rows, foot)
+    # Without labels where two would overlap; the lines stay
+    free, shown = -math.inf, []
+    for value, label in columns:
+        half, place = 3.6 * len(label) + 4, axes.x(value)
+        fits = place - half >= free
+        shown.append((value, label if fits else ""))
+        free = place + half if fits else free
+    return axes.grid(shown, rows, foot)
 
 
 def _named(axes: Axes, chart: Chart, rows: list[tuple[float, str]]) -> str:
@@ -288,24 +293,12 @@ def _named(axes: Axes, chart: Chart, rows: list[tuple[float, str]]) -> str:
 
 
 def _slants(chart: Chart, axes: Axes) -> bool:
-    """Whether the names of an axis are too long for their places."""
     room = axes.frame.width / max(1, len(chart.x.labels))
     return any(_LETTER * len(_short(label)) > room for label in chart.x.labels)
 
 
 def _short(name: str) -> str:
     return short_name(name, _LONGEST)
-
-
-def _thinner(columns: list[tuple[float, str]], axes: Axes) -> list[tuple[float, str]]:
-    """Without labels where two would overlap; the lines stay."""
-    free, shown = -math.inf, []
-    for value, label in columns:
-        half, place = 3.6 * len(label) + 4, axes.x(value)
-        fits = place - half >= free
-        shown.append((value, label if fits else ""))
-        free = place + half if fits else free
-    return shown
 
 
 def _key(series: Series, x: float, y: float, lines: Sequence[str] = ()) -> str:

@@ -111,7 +111,6 @@ def _cell(shared: Shared) -> tuple[float, float, float, float]:
 
 
 def _grid(shared: Shared) -> tuple[float, float, float, float]:
-    """Width and height of a cell, and the place of the first."""
     side = min(22.0, _SIDE / shared.columns, (_SIDE - 6) / shared.rows)
     return side, side, (_WIDTH - side * shared.columns) / 2, 26 + (_SIDE - 6 - side * shared.rows) / 2
 

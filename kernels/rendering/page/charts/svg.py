@@ -47,23 +47,19 @@ def parts(shares: Sequence[tuple[str, float]]) -> Markup:
 
 
 def text(x: float, y: float, content: str, *, kind: str = "", anchor: str = "start") -> str:
-    """Text at a point."""
     look = f' class="{kind}"' if kind else ""
     return f'<text x="{_number(x)}" y="{_number(y)}" text-anchor="{anchor}"{look}>{words(content)}</text>'
 
 
 def line(kind: str, *points: tuple[float, float]) -> str:
-    """A line through points."""
     return f'<polyline class="{kind}" points="{path(points)}"/>'
 
 
 def area(kind: str, points: Sequence[tuple[float, float]]) -> str:
-    """A filled area between points."""
     return f'<polygon class="{kind}" points="{path(points)}"/>'
 
 
 def dot(kind: str, x: float, y: float, radius: float = 5) -> str:
-    """A filled circle."""
     return f'<circle class="{kind}" cx="{_number(x)}" cy="{_number(y)}" r="{_number(radius)}"/>'
 
 
@@ -73,7 +69,6 @@ def path(points: Sequence[tuple[float, float]]) -> str:
 
 
 def words(content: str) -> str:
-    """Text escaped for SVG."""
     return escape(safe(content))
 
 

@@ -68,7 +68,7 @@ class SourceLine:
     def accesses(self) -> tuple[AccessEvidence, ...]:
         """The accesses that ran."""
         return (
-            tuple(each for each in self.evidence.accesses if each.requests or each.ptx_requests)
+            tuple(access for access in self.evidence.accesses if access.requests or access.ptx_requests)
             if self.evidence
             else ()
         )

@@ -38,7 +38,6 @@ class Mark:
 
 
 def marks(findings: Sequence[Finding]) -> Mapping[int, tuple[Mark, ...]]:
-    """The marks of each line that has any."""
     found: dict[int, list[Mark]] = defaultdict(list)
     for finding in findings[:MOST]:
         line, other = finding.line, finding.other_line

@@ -14,10 +14,7 @@ from kernels.wording import byte_size, plural
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Consecutive code of one line of the source.
-
-    line: None if unknown
-    """
+    """Consecutive code of one line of the source. line: None if unknown."""
 
     line: int | None
     texts: tuple[str, ...]
@@ -42,12 +39,10 @@ class PtxView:
 
 
 def ptx_view(report: Report, source: str) -> PtxView | None:
-    """None without PTX."""
     return _view("PTX", report.ptx, report, source) if report.ptx else None
 
 
 def sass_view(report: Report, source: str) -> PtxView | None:
-    """None without machine code."""
     listed = report.evidence.sass
     return _view("SASS", listed, report, source) if listed else None
 
@@ -64,7 +59,7 @@ def _view(name: str, listed: Sequence[CodeLine], report: Report, source: str) ->
         name,
         [(number, pieces[number - 1], amounts.get(number, 0)) for number in shown],
         [
-            Group(line, tuple(each.text for each in lines))
+            Group(line, tuple(line.text for line in lines))
             for line, lines in groupby(listed, key=lambda each: each.line)
         ],
         len(listed),

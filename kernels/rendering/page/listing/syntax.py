@@ -32,7 +32,6 @@ class Piece:
 
 
 def coloured(source: str) -> list[list[Piece]]:
-    """The pieces of every line."""
     lines: list[list[Piece]] = [[]]
     for piece in _pieces(source.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")):
         first, *more = piece.text.split("\n")

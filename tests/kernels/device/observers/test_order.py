@@ -8,48 +8,38 @@ import pytest
 
 from kernels.device import Unsupported
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, example, line, lines, only, racing
+from tests.kernels.device.kernels import HEAD, THREAD, Found, Race, Story, line, lines, racing
 
 KIND = Verdict.DATA_RACE
 
 
-def test_a_write_after_a_read_in_global_memory(device):
-    text = f"""__device__ float row[64];
-{HEAD} {{
-  {THREAD}
+STORIES = [
+    Story("a write after a read in global memory", Found(KIND, "write", "read", element="row[0]"), """
   row[t] = M[t];
   __syncthreads();
   float next = row[(t + 1) % 64];  //@ read
   row[t] = next;  //@ write
-  P[t] = next;
-}}"""
-
-    finding = only(device.run(text, block=64, n=64))
-
-    assert (finding.kind, finding.line, finding.other_line) == (KIND, line(text, "write"), line(text, "read"))
-    assert example(finding).element == "row[0]"
-
-
-def test_an_input_that_is_read_long_before_it_is_written(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+  P[t] = next;""", block=64, n=64, before="__device__ float row[64];"),
+    Story("an input that is read long before it is written", Race("read", "write"), """
   float sum = M[63 - t];  //@ read
   if (n > 0) M[t] = sum;  //@ write
-  P[t] = sum;
-}}"""
-
-    assert racing(device.run(text, block=64, n=64)) == {frozenset({line(text, "read"), line(text, "write")})}
-
-
-def test_bytes_stored_and_read_as_a_word(device):
-    text = f"""__device__ unsigned int flags[8];
-{HEAD} {{
-  {THREAD}
+  P[t] = sum;""", block=64, n=64),
+    Story("bytes stored and read as a word", Race("byte", "word"), """
   reinterpret_cast<unsigned char*>(flags)[t] = t;  //@ byte
-  P[t] = flags[t / 4];  //@ word
-}}"""
+  P[t] = flags[t / 4];  //@ word""", before="__device__ unsigned int flags[8];"),
+    Story("a load for its own block beside a store for the device", Race("store", "load"), """
+  unsigned seen;
+  if (blockIdx.x == 0 && t == 0) {
+    asm volatile("st.relaxed.gpu.global.u32 [%0], 1;" :: "l"(&flag) : "memory");  //@ store
+  }
+  asm volatile("ld.relaxed.cta.global.u32 %0, [%1];" : "=r"(seen) : "l"(&flag) : "memory");  //@ load
+  P[blockIdx.x * 32 + t] = seen;""", grid=2, n=64, before="__device__ unsigned int flag;"),
+]  # fmt: skip
 
-    assert racing(device.run(text)) == {frozenset({line(text, "byte"), line(text, "word")})}
+
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_a_story(device, story):
+    story.check(device)
 
 
 LAST_BLOCK = f"""__device__ float part[4];
@@ -127,23 +117,6 @@ def test_a_fence_in_code_that_never_runs_orders_nothing(device):
 
     pair = frozenset({line(text, "write"), line(text, "read")})
     assert pair in {frozenset(each[1:]) for each in lines(device.run(text, grid=2))}
-
-
-def test_a_load_for_its_own_block_beside_a_store_for_the_device(device):
-    text = f"""__device__ unsigned int flag;
-{HEAD} {{
-  {THREAD}
-  unsigned seen;
-  if (blockIdx.x == 0 && t == 0) {{
-    asm volatile("st.relaxed.gpu.global.u32 [%0], 1;" :: "l"(&flag) : "memory");  //@ store
-  }}
-  asm volatile("ld.relaxed.cta.global.u32 %0, [%1];" : "=r"(seen) : "l"(&flag) : "memory");  //@ load
-  P[blockIdx.x * 32 + t] = seen;
-}}"""
-
-    found = racing(device.run(text, grid=2, n=64))
-
-    assert found == {frozenset({line(text, "store"), line(text, "load")})}
 
 
 def test_a_race_before_an_endless_loop_is_found(device):

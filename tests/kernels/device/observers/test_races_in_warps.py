@@ -5,37 +5,36 @@ from __future__ import annotations
 import pytest
 
 from kernels.verdict import Severity, Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, example, line, only, racing
+from tests.kernels.device.kernels import HEAD, THREAD, Found, Story, example, line, only, racing
 
 KIND = Verdict.DATA_RACE
 
 
-def test_syncwarp_orders_the_threads_of_a_warp(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+STORIES = [
+    Story("syncwarp orders the threads of a warp", [t ^ 1 for t in range(64)], """
   __shared__ float tile[64];
   tile[t] = t;
   __syncwarp();
   P[t] = tile[t ^ 1];
   __syncwarp();
-  tile[t ^ 3] = t;
-}}"""
-
-    assert device.output(text, block=64, n=64) == [t ^ 1 for t in range(64)]
-
-
-def test_syncwarp_does_not_order_two_warps(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+  tile[t ^ 3] = t;""", block=64, n=64),
+    Story("syncwarp does not order two warps", Found(line="read", other="write", count=64), """
   __shared__ float tile[64];
   tile[t] = t;  //@ write
   __syncwarp();
-  P[t] = tile[t ^ 32];  //@ read
-}}"""
+  P[t] = tile[t ^ 32];  //@ read""", block=64, n=64),
+    Story("order goes on through a third lane", [7], """
+  __shared__ float cell;
+  if (t == 0) cell = 7;
+  if (t < 2) __syncwarp(0x3);
+  if (t == 1 || t == 2) __syncwarp(0x6);
+  if (t == 2) P[0] = cell;""", n=1),
+]  # fmt: skip
 
-    finding = only(device.run(text, block=64, n=64))
 
-    assert (finding.line, finding.other_line, finding.count) == (line(text, "read"), line(text, "write"), 64)
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_a_story(device, story):
+    story.check(device)
 
 
 def test_syncwarp_of_half_a_warp_orders_that_half(device):
@@ -91,19 +90,6 @@ def test_lanes_that_never_met_are_not_ordered_by_meeting_others(device):
 
     assert device.run(text, defines="BY=0").findings == ()
     assert racing(device.run(text, defines="BY=16")) == {frozenset({line(text, "write"), line(text, "read")})}
-
-
-def test_order_goes_on_through_a_third_lane(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  __shared__ float cell;
-  if (t == 0) cell = 7;
-  if (t < 2) __syncwarp(0x3);
-  if (t == 1 || t == 2) __syncwarp(0x6);
-  if (t == 2) P[0] = cell;
-}}"""
-
-    assert device.output(text, n=1) == [7]
 
 
 @pytest.mark.parametrize("rounds", [1, 70])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, line, racing
+from tests.kernels.device.kernels import HEAD, THREAD, Race, Story, line
 
 COPY_AND_READ = f"""{HEAD} {{
   {THREAD}
@@ -41,9 +41,8 @@ TILE = """__shared__ float tile[64];
   unsigned where = (unsigned)__cvta_generic_to_shared(tile);"""
 
 
-def test_a_copy_begins_where_it_is_issued_not_where_it_is_waited_for(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+STORIES = [
+    Story("a copy begins where it is issued not where it is waited for", Race("read", "copy"), f"""
   {TILE}
   tile[t] = 0.0f;
   __syncthreads();
@@ -52,17 +51,8 @@ def test_a_copy_begins_where_it_is_issued_not_where_it_is_waited_for(device):
   {COMMIT}
   __syncthreads();
   {WAIT.format(left=0)}
-  P[t] = before + tile[t];
-}}"""
-
-    found = racing(device.run(text, block=64, n=64))
-
-    assert found == {frozenset({line(text, "read"), line(text, "copy")})}
-
-
-def test_a_thread_has_two_copies_to_one_place_under_way(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+  P[t] = before + tile[t];""", block=64, n=64),
+    Story("a thread has two copies to one place under way", Race("copy", "copy"), f"""
   {TILE}
 #pragma unroll 1
   for (int k = 0; k < 2; ++k) {{
@@ -72,21 +62,17 @@ def test_a_thread_has_two_copies_to_one_place_under_way(device):
   }}
   {WAIT.format(left=0)}
   __syncthreads();
-  P[t] = tile[t];
-}}"""
-
-    assert racing(device.run(text, block=64, n=64)) == {frozenset({line(text, "copy")})}
-
-
-def test_a_thread_waits_for_its_own_copy(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+  P[t] = tile[t];""", block=64, n=64),
+    Story("a thread waits for its own copy", Race("copy", "read"), """
   __shared__ float tile[32];
   tile[t] = 0;
   unsigned where = static_cast<unsigned>(__cvta_generic_to_shared(tile + t));
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(where), "l"(M + t) : "memory");  //@ copy
   P[t] = tile[t];  //@ read
-  asm volatile("cp.async.wait_all;" ::: "memory");
-}}"""
+  asm volatile("cp.async.wait_all;" ::: "memory");"""),
+]  # fmt: skip
 
-    assert racing(device.run(text)) == {frozenset({line(text, "copy"), line(text, "read")})}
+
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_a_story(device, story):
+    story.check(device)

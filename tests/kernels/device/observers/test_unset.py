@@ -6,39 +6,92 @@ import pytest
 
 from kernels.device import Schedule
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, example, line, lines, only
+from tests.kernels.device.kernels import HEAD, THREAD, Found, Story, example, line, lines, only
 
 KIND = Verdict.UNINITIALIZED_READ
 
 
-def test_an_accumulator_that_was_never_set(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+STORIES = [
+    Story(
+        "an accumulator that was never set",
+        Found(KIND, "sum", count=32, threads=((0, 0, 0),), says="never given a value"), """
   float sum;
   for (int k = 0; k < n; ++k)
     sum += M[k];  //@ sum
-  P[t] = sum;
-}}"""
-
-    finding = only(device.run(text))
-
-    assert (finding.kind, finding.line, finding.count) == (KIND, line(text, "sum"), 32)
-    assert example(finding).threads == ((0, 0, 0),)
-    assert "never given a value" in finding.message
-
-
-def test_a_variable_set_in_some_threads_only(device):
-    text = f"""{HEAD} {{
-  {THREAD}
+  P[t] = sum;"""),
+    Story("a variable set in some threads only", Found(KIND, "store", count=8, threads=((0, 0, 0),)), """
   float value;
   for (int k = 0; k < t - 7; ++k) value = M[k];
-  P[t] = value;  //@ store
-}}"""
+  P[t] = value;  //@ store"""),
+    Story("shared memory is empty again in the next block", Found(KIND, "read", count=64, block=(1, 0, 0)), """
+  __shared__ float tile[32];
+  if (blockIdx.x == 0) tile[t] = t;
+  __syncthreads();
+  P[blockIdx.x * 32 + t] = tile[31 - t];  //@ read""", grid=3, n=96),
+    Story("a local array that is half set", Found(KIND, "read", count=16, threads=((4, 0, 0),)), """
+  float own[8];
+  for (int i = 0; i < n / 8; ++i) own[i] = M[i];
+  P[t] = own[t % 8];  //@ read"""),
+    Story("an output that is read before it is written", Found(KIND, "add", count=32, element="P[0]"), """
+  P[t] += M[t];  //@ add"""),
+    Story("an output may be read after it was written", [1 + t for t in range(32)], "P[t] = 1; P[t] += M[t];"),
+    Story("a value that is read and thrown away is no finding", [t if t < 16 else 0 for t in range(32)], """
+  __shared__ float tile[32];
+  if (t < 16) tile[t] = t;
+  __syncthreads();
+  float value = tile[t];
+  P[t] = t < 16 ? value : 0;"""),
+    Story(
+        "a value that is computed with and thrown away is no finding",
+        [2 * t + 1 if t < 16 else 0 for t in range(32)], """
+  __shared__ float tile[32];
+  if (t < 16) tile[t] = t;
+  __syncthreads();
+  float value = tile[t] * 2 + 1;
+  if (t < 16) P[t] = value;
+  else P[t] = 0;"""),
+    Story("it is followed through a shuffle", Found(KIND, "read", count=1, element="tile[5]"), """
+  __shared__ float tile[32];
+  if (t != 5) tile[t] = t;
+  __syncthreads();
+  float value = tile[t];  //@ read
+  P[t] = __shfl_xor_sync(0xffffffffu, value, 1);"""),
+    Story(
+        "a shuffle from a lane that takes no part names the lane",
+        Found(KIND, "shuffle", count=1, says="reads lane 8"), """
+  float value = M[t];
+  if (t < 8) value = __shfl_down_sync(0xffu, value, 1);  //@ shuffle
+  P[t] = value;"""),
+    Story("it may rest in local memory", [(t + 32) % 3 for t in range(32)], """
+  float own[4];
+  float other[4];
+  for (int i = 0; i < 3; ++i) own[i] = M[i];
+  for (int i = 0; i < 4; ++i) other[i] = own[(i + n) % 4];
+  P[t] = other[(t + n) % 3];"""),
+    Story("an old value that no thread uses is no read", [1 + t + t + 1 for t in range(32)], """
+  __shared__ float last[32];
+  float result = 1;
+  for (int k = 0; k < 3; ++k) {
+    float old = atomicExch(&last[t], M[t] + k);
+    if (k > 0) result += old;
+  }
+  P[t] = result;"""),
+    Story("module variables start as zero", [1] * 32, """
+  P[t] = table[t] + 1;""", before="__device__ float table[32];"),
+    Story("padding that is copied with a struct is no finding", [32 - t for t in range(32)], """
+  __shared__ Pair pairs[32];
+  Pair own;
+  own.flag = 1;
+  own.value = t;
+  pairs[t] = own;
+  __syncthreads();
+  P[t] = pairs[31 - t].value + pairs[t].flag;""", before="struct Pair { char flag; float value; };"),
+]  # fmt: skip
 
-    finding = only(device.run(text))
 
-    assert (finding.kind, finding.line, finding.count) == (KIND, line(text, "store"), 8)
-    assert example(finding).threads == ((0, 0, 0),)
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_a_story(device, story):
+    story.check(device)
 
 
 def test_shared_memory_that_nobody_wrote(device):
@@ -58,80 +111,6 @@ def test_shared_memory_that_nobody_wrote(device):
     assert finding.message.startswith(
         "Thread (0,0) of block (0,0) reads `tile[31]`, which no thread has written. The value "
     )
-
-
-def test_shared_memory_is_empty_again_in_the_next_block(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  __shared__ float tile[32];
-  if (blockIdx.x == 0) tile[t] = t;
-  __syncthreads();
-  P[blockIdx.x * 32 + t] = tile[31 - t];  //@ read
-}}"""
-
-    finding = only(device.run(text, grid=3, n=96))
-
-    assert (finding.kind, finding.line, finding.count) == (KIND, line(text, "read"), 64)
-    assert example(finding).block == (1, 0, 0)
-
-
-def test_a_local_array_that_is_half_set(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  float own[8];
-  for (int i = 0; i < n / 8; ++i) own[i] = M[i];
-  P[t] = own[t % 8];  //@ read
-}}"""
-
-    finding = only(device.run(text))
-
-    assert (finding.kind, finding.line, finding.count) == (KIND, line(text, "read"), 16)
-    assert example(finding).threads == ((4, 0, 0),)
-
-
-def test_an_output_that_is_read_before_it_is_written(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  P[t] += M[t];  //@ add
-}}"""
-
-    finding = only(device.run(text))
-
-    assert (finding.kind, finding.line, finding.count) == (KIND, line(text, "add"), 32)
-    assert example(finding).element == "P[0]"
-
-
-def test_an_output_may_be_read_after_it_was_written(device):
-    text = f"{HEAD} {{ {THREAD} P[t] = 1; P[t] += M[t]; }}"
-
-    assert device.output(text) == [1 + t for t in range(32)]
-
-
-def test_a_value_that_is_read_and_thrown_away_is_no_finding(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  __shared__ float tile[32];
-  if (t < 16) tile[t] = t;
-  __syncthreads();
-  float value = tile[t];
-  P[t] = t < 16 ? value : 0;
-}}"""
-
-    assert device.output(text) == [t if t < 16 else 0 for t in range(32)]
-
-
-def test_a_value_that_is_computed_with_and_thrown_away_is_no_finding(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  __shared__ float tile[32];
-  if (t < 16) tile[t] = t;
-  __syncthreads();
-  float value = tile[t] * 2 + 1;
-  if (t < 16) P[t] = value;
-  else P[t] = 0;
-}}"""
-
-    assert device.output(text) == [2 * t + 1 if t < 16 else 0 for t in range(32)]
 
 
 def test_an_index_that_was_never_set(device):
@@ -166,36 +145,6 @@ def test_a_branch_on_what_nobody_wrote(device):
     assert "decides a branch" in finding.message
 
 
-def test_it_is_followed_through_a_shuffle(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  __shared__ float tile[32];
-  if (t != 5) tile[t] = t;
-  __syncthreads();
-  float value = tile[t];  //@ read
-  P[t] = __shfl_xor_sync(0xffffffffu, value, 1);
-}}"""
-
-    finding = only(device.run(text))
-
-    assert (finding.kind, finding.line, finding.count) == (KIND, line(text, "read"), 1)
-    assert example(finding).element == "tile[5]"
-
-
-def test_a_shuffle_from_a_lane_that_takes_no_part_names_the_lane(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  float value = M[t];
-  if (t < 8) value = __shfl_down_sync(0xffu, value, 1);  //@ shuffle
-  P[t] = value;
-}}"""
-
-    finding = only(device.run(text))
-
-    assert (finding.kind, finding.line, finding.count) == (KIND, line(text, "shuffle"), 1)
-    assert "reads lane 8" in finding.message
-
-
 def test_it_is_followed_through_shared_memory(device):
     text = f"""{HEAD} {{
   {THREAD}
@@ -208,19 +157,6 @@ def test_it_is_followed_through_shared_memory(device):
 }}"""
 
     assert (KIND.value, line(text, "store"), None) in lines(device.run(text))
-
-
-def test_it_may_rest_in_local_memory(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  float own[4];
-  float other[4];
-  for (int i = 0; i < 3; ++i) own[i] = M[i];
-  for (int i = 0; i < 4; ++i) other[i] = own[(i + n) % 4];
-  P[t] = other[(t + n) % 3];
-}}"""
-
-    assert device.output(text) == [(t + 32) % 3 for t in range(32)]
 
 
 def test_atomics_on_shared_memory_that_nobody_set(device):
@@ -298,21 +234,6 @@ def test_a_comparison_that_changes_its_own_guard(device, first, harms):
     assert [(each.kind, each.line) for each in found] == [(KIND, line(text, "read"))] * harms
 
 
-def test_an_old_value_that_no_thread_uses_is_no_read(device):
-    text = f"""{HEAD} {{
-  {THREAD}
-  __shared__ float last[32];
-  float result = 1;
-  for (int k = 0; k < 3; ++k) {{
-    float old = atomicExch(&last[t], M[t] + k);
-    if (k > 0) result += old;
-  }}
-  P[t] = result;
-}}"""
-
-    assert device.output(text) == [1 + t + t + 1 for t in range(32)]
-
-
 def test_only_the_first_exchange_of_a_cell_finds_it_unset(device):
     text = f"""{HEAD} {{
   {THREAD}
@@ -325,29 +246,6 @@ def test_only_the_first_exchange_of_a_cell_finds_it_unset(device):
 
     assert (finding.kind, finding.line, finding.count) == (KIND, line(text, "exchange"), 1)
     assert example(finding).element == "last"
-
-
-def test_module_variables_start_as_zero(device):
-    text = f"""__device__ float table[32];
-{HEAD} {{ {THREAD} P[t] = table[t] + 1; }}"""
-
-    assert device.output(text) == [1] * 32
-
-
-def test_padding_that_is_copied_with_a_struct_is_no_finding(device):
-    text = f"""struct Pair {{ char flag; float value; }};
-{HEAD} {{
-  {THREAD}
-  __shared__ Pair pairs[32];
-  Pair own;
-  own.flag = 1;
-  own.value = t;
-  pairs[t] = own;
-  __syncthreads();
-  P[t] = pairs[31 - t].value + pairs[t].flag;
-}}"""
-
-    assert device.output(text) == [32 - t for t in range(32)]
 
 
 def test_both_schedules_find_the_same(device):

@@ -34,11 +34,6 @@ from worker.contract.redis_claims import RedisClaims
 LONG = 30.0
 
 
-@pytest.fixture
-def ada(portal):
-    return client_of(portal, "ada")
-
-
 def test_a_stream_tells_what_is_what_happens_and_ends(portal, ada):
     name, job = handed_in(portal.course, "ada")
     with opened(ada, name) as stream:

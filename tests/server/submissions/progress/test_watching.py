@@ -42,11 +42,6 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_module, "_LOOK_SECONDS", 0.02)
 
 
-@pytest.fixture
-def ada(portal: Portal) -> BrowserClient:
-    return client_of(portal, "ada")
-
-
 def graded_again(portal: Portal, job: int) -> int:
     with portal.course.sessions.begin() as session:
         return retry(session, job, None).id

@@ -1,0 +1,110 @@
+"""The API of a course's people: the roster, and one student."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from flask import Response, jsonify
+
+from server.accounts.identity import person_asking
+from server.accounts.models import Scope
+from server.courses.staff_api import (
+    MOST_LINES,
+    NAME,
+    PERSON,
+    REFUSES,
+    course_for_staff,
+    member_here,
+    note_export,
+    page_of,
+    read_as_staff,
+    staff_api,
+)
+from server.fields import Range
+from server.grades.api import StudentGradeAnswer, grade_of
+from server.http.operation import operation
+from server.http.query import read_query
+from server.http.site import site
+from server.roster.service import Member, Wanted, roster
+from server.roster.students import Student, Work, read_student
+
+
+@dataclass(frozen=True, slots=True)
+class RosterQuery(Wanted):
+    """The part of a roster to return.
+
+    after: only lines behind this person, as in the `next` URL of an answer
+    """
+
+    after: PERSON | None = None
+    limit: Annotated[int, Range(1, MOST_LINES)] = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RosterAnswer:
+    """A part of a roster: staff first, then by name.
+
+    total: all matches
+    next: the next part's URL, None at the end
+    """
+
+    members: tuple[Member, ...]
+    total: int
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StudentWorkAnswer:
+    """A student's work on one assignment.
+
+    due_at, closes_at: for this student, with the extension; None for no limit
+    """
+
+    title: str
+    due_at: datetime | None
+    closes_at: datetime | None
+    grade: StudentGradeAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class StudentAnswer:
+    """A student in a course, with all assignments. total: the points; most: the most points possible."""
+
+    member: Member
+    work: tuple[StudentWorkAnswer, ...]
+    total: float
+    most: float
+
+
+@staff_api.get("/courses/<course>/roster")
+@operation(RosterAnswer, path={"course": NAME}, query=RosterQuery, scope=Scope.STAFF, refuses=REFUSES)
+def show_roster(course: str) -> Response:
+    """List the members of your course, as course staff. The audit log records it as an export."""
+    person, asked = person_asking(), read_query(RosterQuery)
+    with site().readers.begin() as session:
+        here = course_for_staff(session, person, course)
+        members = roster(session, here.id, asked)
+        page, following = page_of(session, here, members, asked)
+    note_export(person, here, "roster", people=len(page))
+    return jsonify(RosterAnswer(tuple(page), len(members), following))
+
+
+@staff_api.get("/courses/<course>/students/<int(max=9007199254740991):person>")
+@operation(StudentAnswer, path={"course": NAME, "person": PERSON}, scope=Scope.STAFF, refuses=REFUSES)
+def show_student(course: str, person: int) -> Response:
+    """Get a student's points and deadlines in your course, as course staff."""
+    with read_as_staff(course) as (session, here):
+        answer = _answer(read_student(session, here.id, member_here(session, here.id, person)))
+    return jsonify(answer)
+
+
+def _answer(student: Student) -> StudentAnswer:
+    work = tuple(map(_work, student.work))
+    return StudentAnswer(student.member, work, student.total, student.most)
+
+
+def _work(work: Work) -> StudentWorkAnswer:
+    due_at, closes_at = work.deadlines.due_at, work.deadlines.closes_at
+    return StudentWorkAnswer(work.assignment.title, due_at, closes_at, grade_of(work.assignment, work.cell))

@@ -1,7 +1,0 @@
-"""The portal with a course, for tests of the pages of accounts."""
-
-from __future__ import annotations
-
-from tests.server.web.conftest import portal
-
-__all__ = ["portal"]
