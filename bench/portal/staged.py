@@ -14,9 +14,10 @@ from bench.portal.desk import processor_seconds
 from bench.queue.ground import Ground, Terms
 from bench.queue.rows import Full, grade, made
 from bench.table import table
+from server.acts.act import assignment_target
 from server.courses.models import Assignment
 from server.regrades.staged_preview import Preview, preview
-from server.regrades.staging import apply, drop, find_staged, stage
+from server.regrades.staging import DROP, apply, find_staged, stage
 from tests.server.staff.graded import counted_queries
 
 _EACH = 10
@@ -53,7 +54,7 @@ def _preview(session: Session, assignment: Assignment) -> Preview:
 
 
 _ENDS: Mapping[str, Callable[[Session, Assignment], object]] = {
-    "drop": lambda session, one: drop(session, one, None),
+    "drop": lambda session, one: DROP.carry_out(session, assignment_target(one), None, lambda nothing: nothing),
     "apply": lambda session, one: apply(session, one, None),
 }
 

@@ -12,6 +12,7 @@ from flask import Flask, current_app, g, request
 from server.accounts import browser_sessions, zones
 from server.accounts.browser_sessions import SignedIn
 from server.accounts.cookies import session_token
+from server.accounts.limits import Limit, TooOften, count
 from server.http.notes import note
 from server.http.problems import Refused
 from server.http.site import site
@@ -158,6 +159,14 @@ def course_creator() -> Viewer:
     if not who.creates_courses:
         raise not_allowed("You can’t create courses. Ask an operator for this right.")
     return who
+
+
+def limited(limit: Limit, title: str, then: str) -> None:
+    """Count an action of the viewer; raises Refused above the limit. then: what to do."""
+    try:
+        count(site().sessions, limit, f"person {viewer().id}")
+    except TooOften as often:
+        raise Refused(429, "too_often", title, then, {"Retry-After": str(often.seconds)}) from often
 
 
 def nothing_here() -> Refused:

@@ -51,12 +51,12 @@ class ValidToken:
 class AccountError(ValueError):
     """An invalid change of an account; the text says why.
 
-    field: the name of the invalid field
+    fields: the name of the invalid field, as of CourseError
     """
 
     def __init__(self, text: str, field: str = "name") -> None:
         super().__init__(text)
-        self.field = field
+        self.fields = (field,)
 
 
 def create_person(

@@ -19,11 +19,12 @@ from server.grades.losses import losses_confirmed
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an act changes: a course, an assignment of it, or what people have there."""
+    """What an act changes: a course, an assignment of it, what people have there, or the course's item of this ID."""
 
     course: Course
     part: Assignment | None = None
     people: tuple[int, ...] = ()
+    item: Any = None
 
     @property
     def assignment(self) -> Assignment:
@@ -56,13 +57,13 @@ class Mistakes(CourseError):
     """Fields with invalid values, and why. Nothing changed."""
 
     def __init__(self, by_field: Mapping[str, str]) -> None:
-        super().__init__(next(iter(by_field.values())), by_field)
+        super().__init__(next(iter(by_field.values()), ""), by_field)
         self.by_field = by_field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act(Generic[Values]):
-    """A change by instructors.
+    """A change by course staff.
 
     asks: the class of its fields
     do: makes the change, while the transaction holds the course; returns something false if there was none
@@ -70,6 +71,8 @@ class Act(Generic[Values]):
     present: the present values; None if an act replaces everything
     wrong: mistakes by field, besides values outside their limits
     lowers: whether points can fall, which it then asks about first
+    assistants: whether assistants may make it too
+    revokes: whether `do` returns tickets, to revoke after the commit
     """
 
     asks: type[Values]
@@ -78,6 +81,8 @@ class Act(Generic[Values]):
     present: Callable[[Session, Target], Values] | None = None
     wrong: Callable[[Session, Target, Values], Mapping[str, str]] = lambda *_: {}
     lowers: bool = False
+    assistants: bool = False
+    revokes: bool = False
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -13,15 +13,16 @@ from flask import Response, jsonify, request
 from sqlalchemy.orm import Session
 
 from server.acts.act import Act, Mistakes, Target, assignment_target
-from server.acts.field import Values
+from server.acts.field import Field, Values
 from server.courses.staff_api import CONFIRM, ApiDesk, DoneAnswer, desk_of, read_change, time_to_keep
 from server.http.json_body import invalid, json_object
 from server.http.site import site
+from server.submissions.changes import revoke
 
 
 def request_of(act: Act[Any], name: str) -> type[Any]:
     """The class of an act's requests, for the API's description."""
-    asked = [(field.json, field.annotation, field.default) for field in act.fields]
+    asked = [_asked(field, needed=field.asked.needed and act.present is None) for field in act.fields]
     text = cleandoc(act.asks.__doc__ or "")
     for field in act.fields:
         text = re.sub(rf"\b{field.name}\b", field.json, text)
@@ -33,17 +34,26 @@ def request_of(act: Act[Any], name: str) -> type[Any]:
     return cls
 
 
+def _asked(field: Field, *, needed: bool) -> tuple[Any, ...]:
+    return (field.json, field.annotation) if needed else (field.json, field.annotation, field.default)
+
+
 def change_by_json(
     act: Act[Values],
-    takes: type[Any],
+    takes: type[Any] | None,
     course: str,
     find: Callable[[Session, ApiDesk], Target],
     answer: Callable[[Session, Target, Any], Any],
+    status: int = 200,
 ) -> Response:
-    """Carry out an act. answer: of the target, and of what the act did."""
-    desk = desk_of(course, instructor=True)
-    asked = read_change(takes)
-    named = json_object(request.get_data(), tuple(takes.__dataclass_fields__))
+    """Carry out an act.
+
+    takes: None for a request without a body
+    answer: of the target, and of what the act did
+    """
+    desk = desk_of(course, instructor=not act.assistants)
+    asked = None if takes is None else read_change(takes)
+    named = () if takes is None else json_object(request.get_data(), tuple(takes.__dataclass_fields__))
     given = {field.name: getattr(asked, field.json) for field in act.fields if field.json in named}
     for field in act.fields:
         if field.kind == datetime and field.name in given:
@@ -55,12 +65,15 @@ def change_by_json(
     with site().sessions.begin() as session:
         on = find(session, desk)
         try:
-            done = act.carry_out(session, on, desk.actor(session), change, asked.confirm if act.lowers else "")
+            done = act.carry_out(session, on, desk.actor(session), change, getattr(asked, "confirm", ""))
         except Mistakes as wrong:
             json = next(field.json for field in act.fields if field.name == wrong.fields[0])
             raise invalid(f"`{json}`: {wrong}") from None
-        answered = answer(session, on, done)
-    return jsonify(answered)
+        answered = jsonify(answer(session, on, done))
+    if act.revokes:
+        revoke(site().settings.redis_url, done)
+    answered.status_code = status
+    return answered
 
 
 def of_assignment(name: str, *students: int) -> Callable[[Session, ApiDesk], Target]:
@@ -76,3 +89,8 @@ def of_assignment(name: str, *students: int) -> Callable[[Session, ApiDesk], Tar
 def done_answer(_session: Session, _on: Target, changed: bool) -> DoneAnswer:
     """The answer of an act that only reports whether it changed something."""
     return DoneAnswer(changed)
+
+
+def finished(_session: Session, _on: Target, _done: Any) -> DoneAnswer:
+    """The answer of an act that always changes something, or refuses."""
+    return DoneAnswer(changed=True)

@@ -14,13 +14,13 @@ from sqlalchemy.orm import Session
 from kernels.rendering.text_safety import cut
 from server.acts.act import Act, Mistakes, Target
 from server.acts.field import Field, Values, cleaned, fields_of, read
-from server.courses.access import Membership, instructor_of
+from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.local_time import typed, zone_named
 from server.courses.service import CourseError
 from server.courses.staff_pages import acting, confirmed
 from server.http.forms import Form, filled, sent
-from server.http.problems import Refused
 from server.http.site import site
+from server.submissions.changes import revoke
 from server.text import typed_number
 
 SHOWN = "shown"
@@ -81,13 +81,16 @@ def change_by_form(
     done: Callable[[], Response],
     page: Callable[[Session, Membership, Target, Form], str] | None = None,
     more: tuple[str, ...] = (),
+    *,
+    preview: bool = False,
 ) -> Response | tuple[str, int]:
     """Carry out an act, then answer with `done`; with mistakes, with the page again.
 
-    page: None if the form is only a button or a line of a list; then raises Refused
+    page: None if the form is only a button or a line of a list; then raises CourseError
     more: fields of the form that `find` reads
+    preview: only show the page with what was sent
     """
-    course = instructor_of(slug)
+    course = (staff_of if act.assistants else instructor_of)(slug)
     form = sent(*(field.form for field in act.fields), *more, SHOWN)
     zone = zone_named(course.time_zone)
     outdated = False
@@ -100,18 +103,21 @@ def change_by_form(
                 outdated = act.present is not None and merge(form, typed_values(now, zone))
                 given = read_values(form, now, zone)
                 note_mistakes(form, act, act.mistakes(session, on, given))
-                if not form.right:
+                if preview or not form.right:
                     raise Mistakes(form.mistakes)
                 return given
 
-            act.carry_out(session, on, acting(session), change, confirmed())
+            made = act.carry_out(session, on, acting(session), change, confirmed())
     except CourseError as error:
         if page is None:
-            raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
-        if form.right:
+            raise
+        if form.right and not preview:
             form.mistake(next(iter((*error.fields, *more, *form.values))), str(error))
         with site().readers.begin() as session:
-            return page(session, course, find(session, course, form), form), 409 if outdated else 422
+            html = page(session, course, find(session, course, form), form)
+        return html, 200 if form.right else 409 if outdated else 422
+    if act.revokes:
+        revoke(site().settings.redis_url, made)
     return done()
 
 

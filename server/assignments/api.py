@@ -21,8 +21,8 @@ from server.courses.staff_api import (
     REFUSES,
     DoneAnswer,
     assignment_here,
-    course_for_staff,
     lowering,
+    read_as_staff,
     staff_api,
 )
 from server.grades.grade import Grade, LateDays, late_days_at, own_grades
@@ -198,9 +198,7 @@ class ExtensionsAnswer:
 @operation(ExtensionsAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES)
 def show_extensions(course: str, assignment: str) -> Response:
     """List an assignment's extensions, as course staff."""
-    person = person_asking()
-    with site().readers.begin() as session:
-        here = course_for_staff(session, person, course)
+    with read_as_staff(course) as (session, here):
         found = extensions(session, assignment_here(session, here.slug, assignment))
         answer = ExtensionsAnswer(tuple(map(_extension_answer, found)))
     return jsonify(answer)

@@ -10,16 +10,16 @@ from typing import Any
 from flask import Blueprint, Response, render_template, url_for
 from sqlalchemy.orm import Session
 
-from server.accounts.limits import Limit, TooOften, count
-from server.accounts.models import Person
+from server.accounts.access import limited
+from server.accounts.limits import Limit
 from server.assignments.extension_requests import request_extension, requests_by, why_not, withdraw_request
 from server.courses.access import Membership, Reader, assignment_for, reader_of
-from server.courses.local_time import MomentError, read_moment
+from server.courses.local_time import read_moment
 from server.courses.models import Assignment
 from server.courses.service import CourseError
+from server.courses.staff_pages import acting, mistakes_noted
 from server.http.forms import Form, filled, sent
 from server.http.numbers import zone_of
-from server.http.problems import Refused
 from server.http.site import site
 from server.talk.models import ExtensionRequest
 
@@ -61,22 +61,13 @@ def send_extension_request(course: str, name: str) -> Response | tuple[str, int]
     reader, form = reader_of(course, name), sent("wanted", "reason")
     with site().readers.begin() as session:
         assignment_for(session, reader)
-    try:
+    with mistakes_noted(form, "wanted"):
         wanted = _wanted(reader, form)
-        count(site().sessions, REQUESTS, f"person {reader.viewer.id}")
-        with site().sessions.begin() as session:
-            student = session.get_one(Person, reader.viewer.id)
-            request_extension(session, assignment_for(session, reader), student, wanted, form["reason"])
-    except TooOften as often:
-        raise Refused(
-            429, "too_often", "Too many requests for extensions", "Wait a day, then ask again.",
-            {"Retry-After": str(often.seconds)},
-        ) from often  # fmt: skip
-    except MomentError as error:
-        form.mistake("wanted", str(error))
-    except CourseError as error:
-        form.mistake(next(iter(error.fields), "reason"), str(error))
-    else:
+    if form.right:
+        limited(REQUESTS, "Too many requests for extensions", "Wait a day, then ask again.")
+        with mistakes_noted(form, "reason"), site().sessions.begin() as session:
+            request_extension(session, assignment_for(session, reader), acting(session), wanted, form["reason"])
+    if form.right:
         return _back(reader, "request-sent")
     return _page(reader, form), 422
 

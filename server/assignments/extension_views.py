@@ -20,10 +20,9 @@ from server.assignments.extension_requests import deadline_of, find_request, gra
 from server.assignments.extensions import EXTENSION, WITHDRAWAL
 from server.assignments.staff_views import assignment_of, assignment_page, on_student
 from server.courses.access import Membership, instructor_of, staff_of
-from server.courses.local_time import MomentError, read_moment, typed, zone_named
+from server.courses.local_time import read_moment, typed, zone_named
 from server.courses.models import Assignment, Role
-from server.courses.service import CourseError
-from server.courses.staff_pages import Desk, acting, back, confirmed, desk_of, staff
+from server.courses.staff_pages import Desk, acting, back, confirmed, desk_of, mistakes_noted, staff
 from server.grades.losses import losses_confirmed
 from server.http.forms import LONGEST, Form, filled, sent
 from server.http.site import site
@@ -185,21 +184,17 @@ def answer_extension_request(slug: str, number: int) -> Response | tuple[str, in
     course = instructor_of(slug)
     form = sent("way", "until", "answer")
     form.choose("way", _WAYS[1:])
-    try:
-        with site().sessions.begin() as session:
-            found = _request(session, course, number)
-            name = found.assignment.slug
-            until = None
-            if form["way"] == "grant":
+    with mistakes_noted(form, "answer"), site().sessions.begin() as session:
+        found = _request(session, course, number)
+        name = found.assignment.slug
+        until = None
+        if form["way"] == "grant":
+            with mistakes_noted(form, "until"):
                 until = read_moment(form["until"], zone_named(course.time_zone), found.wanted_at)
-            if form.right and form["way"] == "grant":
-                grant_request(session, found, acting(session), form["answer"], confirmed(), until)
-            elif form.right:
-                refuse_request(session, found, acting(session), form["answer"])
-    except MomentError as error:
-        form.mistake("until", str(error))
-    except CourseError as error:
-        form.mistake(next(iter(error.fields), "answer"), str(error))
+        if form.right and form["way"] == "grant":
+            grant_request(session, found, acting(session), form["answer"], confirmed(), until)
+        elif form.right:
+            refuse_request(session, found, acting(session), form["answer"])
     if form.right:
         return back("staff.show_assignment", slug, "request-answered", assignment=name)
     return _request_page(course, number, form), 422

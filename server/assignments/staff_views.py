@@ -25,12 +25,11 @@ from server.courses.local_time import zone_named
 from server.courses.models import Assignment, Extension, Role
 from server.courses.models import Exercise as ExerciseRow
 from server.courses.service import CourseError, Terms, find_assignment
-from server.courses.staff_pages import Desk, acting, back, desk_of, staff, the_course
+from server.courses.staff_pages import Desk, acting, back, desk_of, mistakes_noted, staff, the_course
 from server.exercises.service import newer_version, newest_content, offered
 from server.exercises.stored import read_content
 from server.fleet.service import device_classes
 from server.http.forms import Form, filled, sent
-from server.http.problems import Refused
 from server.http.site import site
 from server.roster.service import Wanted, roster
 from server.talk.models import ExtensionRequest
@@ -135,13 +134,11 @@ def set_assignment(slug: str) -> str | Response | tuple[str, int]:
     note_mistakes(form, SETTINGS, wrong_settings(setting))
     if form.right and chosen is not None:
         mine = form["exercise"].startswith(OWN)
-        try:
-            with site().sessions.begin() as session:
-                content = newest_content(session, course.course_id, chosen.name) if mine else read_content(chosen)
-                made = set_exercise(session, the_course(session, course), acting(session), content, terms, setting)
-                return back("staff.show_assignment", slug, "assignment-set", assignment=made.slug)
-        except CourseError as error:  # wrong tiers, or another person used the name meanwhile
-            form.mistake(next(iter(error.fields), "slug"), str(error))
+        # Refused for wrong tiers, or if another person used the name meanwhile.
+        with mistakes_noted(form, "slug"), site().sessions.begin() as session:
+            content = newest_content(session, course.course_id, chosen.name) if mine else read_content(chosen)
+            made = set_exercise(session, the_course(session, course), acting(session), content, terms, setting)
+            return back("staff.show_assignment", slug, "assignment-set", assignment=made.slug)
     return _new(course, form), 422
 
 
@@ -165,16 +162,13 @@ def move_assignment(slug: str) -> Response:
     """Move an assignment up or down, or sort all by deadline."""
     course = instructor_of(slug)
     form = sent(*_STEPS)
-    try:
-        with site().sessions.begin() as session:
-            row, actor = the_course(session, course), acting(session)
-            for name, step in _STEPS.items():
-                if form[name]:
-                    creation.move(session, row, actor, form[name], step)
-            if not any(form.values.values()):
-                creation.order_by_deadline(session, row, actor)
-    except CourseError as error:
-        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+    with site().sessions.begin() as session:
+        row, actor = the_course(session, course), acting(session)
+        for name, step in _STEPS.items():
+            if form[name]:
+                creation.move(session, row, actor, form[name], step)
+        if not any(form.values.values()):
+            creation.order_by_deadline(session, row, actor)
     return back("staff.show_assignments", slug, "assignments-ordered")
 
 
@@ -265,10 +259,7 @@ def update_assignment(slug: str, assignment: str) -> Response:
     shown = request.form.get("now", "")
     with site().sessions.begin() as session:
         found = assignment_of(session, course, assignment)
-        try:
-            changed = update_exercise(session, found, acting(session), shown=shown) is not None
-        except CourseError as error:
-            raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+        changed = update_exercise(session, found, acting(session), shown=shown) is not None
     notice = "assignment-updated" if changed else ""
     return back("staff.show_assignment", slug, notice, assignment=assignment)
 

@@ -15,9 +15,10 @@ from sqlalchemy.orm import Session
 from server.acts.act import Act, Mistakes, Target, assignment_target
 from server.acts.field import Field, read
 from server.commands.course_times import time_text, zone_of
-from server.commands.database import in_session
+from server.commands.database import database_in_use
 from server.commands.names import assignment_named, course_named, person_named
 from server.commands.options import even_if_lower, together
+from server.commands.revocation import revoke
 from server.courses.models import Course
 from server.text import typed_number
 from worker.commands.answer import Answer, answering
@@ -66,7 +67,7 @@ class Named:
     """What verbs act on: their arguments, and how to find it by them."""
 
     arguments: tuple[Option, ...]
-    find: Callable[[Session, str, str], Target]
+    find: Callable[..., Target]
 
 
 STUDENT = Named(
@@ -101,15 +102,21 @@ def verb(
 
     def made(answer: Callable[[Session, Target, Any], Answer]) -> None:
         @wraps(answer)
-        def run(session: Session, name: str, email: str, confirmed: str = "", **given: Any) -> Answer:
-            target = on.find(session, name, email)
-            asked = {**sets, **asked_for(act, given, target.course)}
-            done = carry_out(act, session, target, asked, confirmed)
-            return answer(session, target, done)
+        def run(confirmed: str = "", **given: Any) -> Answer:
+            options = {field: given.pop(field) for field in takes}
+            with database_in_use() as sessions:
+                with sessions.begin() as session:
+                    target = on.find(session, **given)
+                    asked = {**sets, **asked_for(act, options, target.course)}
+                    done = carry_out(act, session, target, asked, confirmed)
+                    answered = answer(session, target, done)
+                if act.revokes:
+                    revoke(done)
+            return answered
 
         fields = [_option(field, needed=needed) for field in act.fields if field.name in takes]
         asks = together(*on.arguments, *fields, *([even_if_lower] if act.lowers and lowers else []))
-        group.command(name)(asks(answering()(in_session(run))))
+        group.command(name)(asks(answering()(run)))
 
     return made
 

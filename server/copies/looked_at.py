@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from server.accounts.models import Person
+from server.acts.act import Act, Nothing, Target
+from server.acts.field import Asked
 from server.audit.service import note
 from server.copies.similar import Group, Similar, Work
 from server.courses.models import Assignment
 from server.courses.service import CourseError
+from server.fields import Text
 from server.submissions.models import LookedAtPair, Submission
 from server.text import storable
 
@@ -76,35 +80,49 @@ def fold(found: Similar, marks: Mapping[Pair, LookedAtPair]) -> tuple[Similar, l
     return replace(found, files=files, codes=codes, pairs=tuple(pairs)), looked
 
 
-def mark_fine(
-    session: Session, assignment: Assignment, works: tuple[Work, Work], actor: Person | None, text: str = ""
-) -> None:
-    """Mark a pair as looked at and fine, or replace its note; raises CourseError. The audit leaves the note out."""
-    left, right = works
+def _stored(text: str) -> str:
+    return storable(text).strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A pair that is fine. The audit leaves the note out."""
+
+    note: Annotated[
+        str,
+        Text(longest=LONGEST_NOTE),
+        Asked("Note", clean=_stored, help="Note, for course staff only; not in the audit."),
+    ] = ""
+
+
+def _mark(session: Session, on: Target, actor: Person | None, given: Mark) -> LookedAtPair:
+    left, right = on.item
     if left.person_id == right.person_id:
         raise CourseError("These are two submissions of the same student. Choose two students.")
-    written = storable(text).strip()
-    if len(written) > LONGEST_NOTE:
-        raise CourseError(f"The note is too long. The limit is {LONGEST_NOTE} characters.", ["note"])
-    mark = mark_of(session, left, right)
-    if mark is None:
+    found = mark_of(session, left, right)
+    if found is None:
         lower, higher = _pair(left, right)
-        mark = LookedAtPair(left_id=lower, right_id=higher)
-        session.add(mark)
-    mark.note, mark.looked_at = written, datetime.now(UTC)
-    mark.looked_by = None if actor is None else actor.id
+        found = LookedAtPair(left_id=lower, right_id=higher)
+        session.add(found)
+    found.note, found.looked_at = given.note, datetime.now(UTC)
+    found.looked_by = None if actor is None else actor.id
     session.flush()
-    _note(session, assignment, works, actor, "submission.pair_looked_at")
+    _note(session, on, actor, "submission.pair_looked_at")
+    return found
 
 
-def take_back(session: Session, assignment: Assignment, works: tuple[Work, Work], actor: Person | None) -> None:
-    """Show a marked pair again; raises CourseError."""
-    mark = mark_of(session, *works)
-    if mark is None:
+def _take_back(session: Session, on: Target, actor: Person | None, _: Nothing) -> None:
+    found = mark_of(session, *on.item)
+    if found is None:
         raise CourseError("This pair isn’t marked.")
-    session.delete(mark)
+    session.delete(found)
     session.flush()
-    _note(session, assignment, works, actor, "submission.pair_taken_back")
+    _note(session, on, actor, "submission.pair_taken_back")
+
+
+MARK = Act(asks=Mark, do=_mark, assistants=True)
+TAKE_BACK = Act(asks=Nothing, do=_take_back, assistants=True)
+"""Acts on a pair; the target's item is its two works."""
 
 
 def _pair(left: Work, right: Work) -> Pair:
@@ -112,9 +130,6 @@ def _pair(left: Work, right: Work) -> Pair:
     return first, second
 
 
-def _note(
-    session: Session, assignment: Assignment, works: tuple[Work, Work], actor: Person | None, action: str
-) -> None:
-    left, right = works
-    subject, other = f"submission {left.public_id}", right.public_id
-    note(session, actor, action, subject, course_id=assignment.course_id, other=other)
+def _note(session: Session, on: Target, actor: Person | None, action: str) -> None:
+    left, right = on.item
+    note(session, actor, action, f"submission {left.public_id}", course_id=on.course.id, other=right.public_id)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from flask import Response, render_template
 from sqlalchemy.orm import Session
 
 from kernels.source.similarity.comparison import LEAST_SHARE, LEAST_STUDENTS
 from server.accounts.access import nothing_here
+from server.acts.act import Target
+from server.acts.by_form import change_by_form
 from server.assignments.staff_views import assignment_of
-from server.copies.looked_at import Looked, fold, mark_fine, mark_of, marks_of, take_back
+from server.copies.looked_at import MARK, TAKE_BACK, Looked, fold, mark_of, marks_of
 from server.copies.similar import (
     SharedLine,
     Similar,
@@ -24,10 +27,8 @@ from server.copies.similar import (
 )
 from server.courses.access import Membership, staff_of
 from server.courses.models import Assignment
-from server.courses.service import CourseError
-from server.courses.staff_pages import Desk, acting, asked, back, desk_of, staff
-from server.http.forms import Form, filled, sent
-from server.http.problems import Refused
+from server.courses.staff_pages import Desk, asked, back, desk_of, staff
+from server.http.forms import Form, filled
 from server.http.site import site
 from server.submissions.models import LookedAtPair
 
@@ -89,48 +90,37 @@ def show_similar(slug: str, assignment: str) -> str:
 def show_similar_pair(slug: str, assignment: str) -> str:
     course = staff_of(slug)
     with site().readers.begin() as session:
-        return _pair_page(session, course, assignment_of(session, course, assignment), filled({}))
+        return _pair_page(session, course, _asked_pair(assignment, session, course), filled({}))
 
 
 @staff.post("/similar/<assignment>/pair")
 def mark_pair(slug: str, assignment: str) -> Response | tuple[str, int]:
-    course, form = staff_of(slug), sent("note")
-    try:
-        with site().sessions.begin() as session:
-            one = assignment_of(session, course, assignment)
-            mark_fine(session, one, _asked_works(session, one), acting(session), form["note"])
-    except CourseError as error:
-        form.mistake("note", str(error))
-        with site().readers.begin() as session:
-            return _pair_page(session, course, assignment_of(session, course, assignment), form), 422
-    return back("staff.show_similar", slug, "pair-looked-at", assignment=assignment)
+    """Mark two submissions as looked at and fine."""
+    done = partial(back, "staff.show_similar", slug, "pair-looked-at", assignment=assignment)
+    return change_by_form(MARK, slug, partial(_asked_pair, assignment), done, _pair_page)
 
 
 @staff.post("/similar/<assignment>/pair/take-back")
-def take_pair_back(slug: str, assignment: str) -> Response:
-    course = staff_of(slug)
-    try:
-        with site().sessions.begin() as session:
-            one = assignment_of(session, course, assignment)
-            take_back(session, one, _asked_works(session, one), acting(session))
-    except CourseError as error:
-        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
-    return back("staff.show_similar", slug, "pair-taken-back", assignment=assignment)
+def take_pair_back(slug: str, assignment: str) -> Response | tuple[str, int]:
+    """Show two submissions that were marked as fine in the list again."""
+    done = partial(back, "staff.show_similar", slug, "pair-taken-back", assignment=assignment)
+    return change_by_form(TAKE_BACK, slug, partial(_asked_pair, assignment), done)
 
 
-def _asked_works(session: Session, assignment: Assignment) -> tuple[Work, Work]:
+def _asked_pair(name: str, session: Session, course: Membership, _: Form | None = None) -> Target:
     """The two submissions in the address; 404 if either isn't a student's submission to this assignment."""
-    left, right = (work_of(session, assignment, asked(name)) for name in ("left", "right"))
-    if left is None or right is None:
+    assignment = assignment_of(session, course, name)
+    works = tuple(work_of(session, assignment, asked(side)) for side in ("left", "right"))
+    if None in works:
         raise nothing_here()
-    return left, right
+    return Target(assignment.course, assignment, item=works)
 
 
-def _pair_page(session: Session, course: Membership, assignment: Assignment, form: Form) -> str:
-    left, right = _asked_works(session, assignment)
-    works = works_of(session, assignment)
-    lines = side_by_side(left, right, works, given_code(session, assignment))
+def _pair_page(session: Session, course: Membership, on: Target, form: Form) -> str:
+    left, right = on.item
+    works = works_of(session, on.assignment)
+    lines = side_by_side(left, right, works, given_code(session, on.assignment))
     sides = Side(left, lines[0], "left", "right"), Side(right, lines[1], "right", "left")
     mark = mark_of(session, left, right)
-    page = SideBySidePage(desk_of(course, "submission"), assignment, sides, len(works), mark, form)
+    page = SideBySidePage(desk_of(course, "submission"), on.assignment, sides, len(works), mark, form)
     return render_template("copies/similar_pair.html", page=page)

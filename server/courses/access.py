@@ -57,11 +57,25 @@ def member_of(slug: str) -> Membership:
     """The course, for its members; otherwise raises Refused."""
     who = viewer()
     with site().readers.begin() as session:
-        course = find_course(session, slug)
-        role = None if course is None else role_in(session, who.id, course.id)
-    if course is None or role is None:
+        found = course_and_role(session, who.id, slug)
+    if found is None:
         raise nothing_here()
-    return membership(course, role)
+    return _membership(*found)
+
+
+def membership_in(session: Session, course: Course) -> Membership:
+    """The viewer's membership in a course of which they see something; otherwise raises Refused."""
+    role = role_in(session, viewer().id, course.id)
+    if role is None:
+        raise nothing_here()
+    return _membership(course, role)
+
+
+def course_and_role(session: Session, person: int, slug: str) -> tuple[Course, Role] | None:
+    """A course with a person's role in it; None for a stranger, as for a course that doesn't exist."""
+    course = find_course(session, slug)
+    role = None if course is None else role_in(session, person, course.id)
+    return None if course is None or role is None else (course, role)
 
 
 def staff_of(slug: str) -> Membership:
@@ -80,7 +94,7 @@ def instructor_of(slug: str) -> Membership:
     return found
 
 
-def membership(course: Course, role: Role) -> Membership:
+def _membership(course: Course, role: Role) -> Membership:
     """A membership that outlives the database session. The links at the top of the page are this course's."""
     page_in(course.slug)
     return Membership(course.id, course.slug, course.title, course.time_zone, course.archived_at is not None, role)

@@ -11,6 +11,8 @@ _FIRST, _LAST = 2000, 2200
 class MomentError(ValueError):
     """An invalid time; the text says why."""
 
+    fields = ()
+
 
 def zone_named(name: str) -> ZoneInfo:
     """The time zone; UTC if this machine doesn't know it."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -17,9 +18,10 @@ from kernels.wording import rounded_points
 from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
 from server.audit.service import note
+from server.courses.access import course_and_role
 from server.courses.local_time import MomentError, read_moment
 from server.courses.models import Assignment, Course, Role
-from server.courses.service import SHORT_NAME, CourseError, find_assignment, find_course, is_staff, role_in
+from server.courses.service import SHORT_NAME, CourseError, find_assignment, is_staff
 from server.fields import Range, Text
 from server.grades.grade import Grade
 from server.grades.losses import Loss, UnconfirmedPoints
@@ -29,7 +31,6 @@ from server.http.problems import Problem, Refused, problem_response
 from server.http.query import next_url
 from server.http.site import site
 from server.roster.service import Member, find_member, place
-from server.submissions.changes import NotPossible
 
 T = TypeVar("T")
 
@@ -103,6 +104,7 @@ class ApiDesk:
     person_id: int
     course_id: int
     slug: str
+    role: Role
 
     def actor(self, session: Session) -> Person:
         return session.get_one(Person, self.person_id)
@@ -121,12 +123,15 @@ def desk_of(course: str, *, instructor: bool = False) -> ApiDesk:
     """Find a course to change, before anything reads the body; raises Refused. instructor: only for instructors."""
     person = person_asking()
     with site().readers.begin() as session:
-        found = course_for_staff(session, person, course)
-        if instructor and role_in(session, person.id, found.id) is not Role.INSTRUCTOR:
-            raise Refused(
-                403, "not_instructor", "Only an instructor may do this", "You are an assistant in this course."
-            )
-        return ApiDesk(person.id, found.id, found.slug)
+        found, role = _with_role(session, person, course)
+        if instructor and role is not Role.INSTRUCTOR:
+            raise not_instructor("You are an assistant in this course.")
+        return ApiDesk(person.id, found.id, found.slug, role)
+
+
+def not_instructor(detail: str) -> Refused:
+    """The answer to an assistant."""
+    return Refused(403, "not_instructor", "Only an instructor may do this", detail)
 
 
 def read_change(cls: type[T]) -> T:
@@ -135,15 +140,26 @@ def read_change(cls: type[T]) -> T:
     return read_body(cls, request.get_data())
 
 
+@contextmanager
+def read_as_staff(course: str) -> Iterator[tuple[Session, Course]]:
+    """A session for reading, with the course, for its staff; raises Refused."""
+    person = person_asking()
+    with site().readers.begin() as session:
+        yield session, course_for_staff(session, person, course)
+
+
 def course_for_staff(session: Session, person: Person, name: str) -> Course:
     """The course, for its staff; raises Refused."""
-    found = find_course(session, name)
-    role = None if found is None else role_in(session, person.id, found.id)
-    if found is None or role is None:
+    return _with_role(session, person, name)[0]
+
+
+def _with_role(session: Session, person: Person, name: str) -> tuple[Course, Role]:
+    found = course_and_role(session, person.id, name)
+    if found is None:
         raise Refused(
             404, "no_such_course", "There is no such course", "Check its name. You may not be in this course."
         )
-    if not is_staff(role):
+    if not is_staff(found[1]):
         raise Refused(403, "not_staff", "Only course staff may do this", "You are in this course as a student.")
     return found
 
@@ -228,16 +244,15 @@ def _too_large(_error: HTTPException) -> Response:
     return _problem(413, "too_large", "The request is too large", f"Nothing was stored. The limit is {limit}.")
 
 
-@staff_api.errorhandler(CourseError)
+@staff_api.app_errorhandler(CourseError)
 def _refuse_change(error: CourseError) -> Response:
-    if error.fields:
-        return refused_field(error.fields[0], str(error))
+    """The answer of pages and the API to a change that the present state doesn't allow."""
     return _problem(409, "not_possible", "This isn’t possible", str(error))
 
 
-@staff_api.errorhandler(NotPossible)
-def _refuse_state(error: NotPossible) -> Response:
-    return _problem(409, "not_possible", "This isn’t possible", str(error))
+@staff_api.errorhandler(CourseError)
+def _refuse_field(error: CourseError) -> Response:
+    return refused_field(error.fields[0], str(error)) if error.fields else _refuse_change(error)
 
 
 def refused_field(name: str, text: str) -> Response:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,12 @@ from werkzeug.exceptions import HTTPException
 
 from server.accounts.access import viewer
 from server.accounts.models import Person
+from server.accounts.service import AccountError
 from server.courses.access import Membership
 from server.courses.frame import Link
+from server.courses.local_time import MomentError
 from server.courses.models import Course
+from server.courses.service import CourseError
 from server.http.forms import Form
 from server.http.problems import Problem, problem_response
 from server.text import printable
@@ -72,6 +76,15 @@ def acting(session: Session) -> Person:
 def the_course(session: Session, course: Membership) -> Course:
     """The course's row."""
     return session.get_one(Course, course.course_id)
+
+
+@contextmanager
+def mistakes_noted(form: Form, field: str) -> Iterator[None]:
+    """Add a refused change to the form. field: where the refusal names none."""
+    try:
+        yield
+    except (AccountError, CourseError, MomentError) as error:
+        form.mistake(next(iter(error.fields), field), str(error))
 
 
 def back(endpoint: str, slug: str, notice: str = "", **values: Any) -> Response:

@@ -25,9 +25,8 @@ from server.courses.deletion import Losses, delete_assignment, delete_course, lo
 from server.courses.models import Course, Role
 from server.courses.service import CourseError, assignments_for
 from server.courses.settings import COURSE_SETTINGS, zones
-from server.courses.staff_pages import Desk, acting, back, desk_of, staff, the_course
+from server.courses.staff_pages import Desk, acting, back, desk_of, mistakes_noted, staff, the_course
 from server.http.forms import Form, filled, sent
-from server.http.problems import Refused
 from server.http.site import site
 from server.regrades.requests import count_requests
 from server.submissions.changes import revoke
@@ -147,13 +146,11 @@ def create() -> Response | tuple[str, int]:
     """Create a course. The reader becomes its instructor."""
     course_creator()
     form = sent("slug", "title", "zone")
-    try:
-        with site().sessions.begin() as session:
-            made = found_course(session, acting(session), form["slug"], form["title"], form["zone"]).slug
-    except CourseError as error:
-        form.mistake(next(iter(error.fields), "slug"), str(error))
-        return _creation_page(form), 422
-    return back("staff.overview", made, "course-created")
+    with mistakes_noted(form, "slug"), site().sessions.begin() as session:
+        made = found_course(session, acting(session), form["slug"], form["title"], form["zone"]).slug
+    if form.right:
+        return back("staff.overview", made, "course-created")
+    return _creation_page(form), 422
 
 
 @new_courses.post("/people")
@@ -166,10 +163,8 @@ def add_creator() -> Response | tuple[str, int]:
         if person is None:
             form.mistake("email", "No account has this email.")
         else:
-            try:
+            with mistakes_noted(form, "email"):
                 allow(session, person, acting(session))
-            except CourseError as error:
-                form.mistake("email", str(error))
     return _changed("creator-added") if form.right else (_creation_page(filled({"zone": "UTC"}), form), 422)
 
 
@@ -220,15 +215,12 @@ def make_copy(slug: str) -> Response | tuple[str, int]:
     """Copy the course. The reader becomes the copy's instructor."""
     course = _allowed(slug)
     form = sent("slug", "title", "starts", "days")
-    try:
-        with site().sessions.begin() as session:
-            source, actor = the_course(session, course), acting(session)
-            days = _days(session, source, form)
-            if form.right:
-                made = copy_course(session, source, actor, form["slug"], form["title"], days=days, instructor=actor)
-                return back("staff.show_assignments", made.slug, "course-copied")
-    except CourseError as error:
-        form.mistake(next(iter(error.fields), "slug"), str(error))
+    with mistakes_noted(form, "slug"), site().sessions.begin() as session:
+        source, actor = the_course(session, course), acting(session)
+        days = _days(session, source, form)
+        if form.right:
+            made = copy_course(session, source, actor, form["slug"], form["title"], days=days, instructor=actor)
+            return back("staff.show_assignments", made.slug, "course-copied")
     return _copy_page(course, form), 422
 
 
@@ -289,10 +281,7 @@ def remove_assignment(slug: str, assignment: str) -> Response:
     """Delete the assignment."""
     course = instructor_of(slug)
     with site().sessions.begin() as session:
-        try:
-            delete_assignment(session, assignment_of(session, course, assignment), acting(session))
-        except CourseError as error:
-            raise _impossible(error) from error
+        delete_assignment(session, assignment_of(session, course, assignment), acting(session))
     return back("staff.show_assignments", slug, "assignment-deleted")
 
 
@@ -315,16 +304,9 @@ def remove_course(slug: str) -> Response:
     """Delete the course."""
     course = instructor_of(slug)
     with site().sessions.begin() as session:
-        try:
-            tickets = delete_course(session, the_course(session, course), acting(session))
-        except CourseError as error:
-            raise _impossible(error) from error
+        tickets = delete_course(session, the_course(session, course), acting(session))
     revoke(site().settings.redis_url, tickets)
     return Response(status=303, headers={"Location": url_for("pages.start", notice="course-deleted")})
-
-
-def _impossible(error: CourseError) -> Refused:
-    return Refused(409, "not_possible", "This isn’t possible", str(error))
 
 
 def _deletion_page(

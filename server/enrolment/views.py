@@ -14,7 +14,6 @@ from server.accounts.models import LinkPurpose, OneTimeLink, Person
 from server.accounts.new_password import mistake_in
 from server.accounts.views import check_new, go, network_address, page, password_sent, revoke_all, too_often, user_agent
 from server.audit.service import note
-from server.courses.service import CourseError
 from server.enrolment import links
 from server.enrolment.codes import CannotJoin, course_to_join, join
 from server.enrolment.course_invitations import accept, refuse
@@ -183,11 +182,8 @@ _ONE = "/invitations/<int(max=9007199254740991):number>"
 @enrolment.post(f"{_ONE}/accept")
 def accept_invitation(number: int) -> Response:
     who = viewer()
-    try:
-        with site().sessions.begin() as session:
-            course = accept(session, session.get_one(Person, who.id), number)
-    except CourseError as error:
-        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+    with site().sessions.begin() as session:
+        course = accept(session, session.get_one(Person, who.id), number)
     return go("/?notice=invitation-gone" if course is None else f"/courses/{course.slug}/?notice=joined")
 
 

@@ -5,40 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
 from flask import Response, jsonify, request
 from sqlalchemy.orm import Session
 
 from kernels.exercise import ExerciseError
-from server.accounts.identity import person_asking
 from server.accounts.models import Scope
+from server.acts.act import Target
+from server.acts.by_api import change_by_json, finished, request_of
 from server.courses.models import Exercise
-from server.courses.service import CourseError, hold_course
 from server.courses.staff_api import (
     NAME,
     REFUSES,
     REFUSES_CHANGE,
+    ApiDesk,
     DoneAnswer,
-    course_for_staff,
     desk_of,
-    read_change,
+    read_as_staff,
     refused_field,
     staff_api,
 )
-from server.exercises.proof import CheckedKernel, Proof, proof_of, start_proof
-from server.exercises.service import (
-    OwnExercise,
-    discard,
-    export,
-    find_own,
-    own_exercises,
-    publish_draft,
-    save,
-    version_of,
-)
+from server.exercises.proof import CHECK, DISCARD, PUBLISH, CheckedKernel, Proof, proof_of
+from server.exercises.service import OwnExercise, export, find_own, own_exercises, save, version_of
 from server.exercises.upload import read_zip, write_zip
-from server.fields import Range, Text
+from server.fields import Range
 from server.http.arrival import LARGEST_FORM
 from server.http.operation import operation
 from server.http.problems import Refused
@@ -47,6 +39,7 @@ from server.http.site import site
 from server.submissions.changes import revoke
 
 _ZIP = "application/zip"
+_PublishRequest = request_of(PUBLISH, "PublishRequest")
 _PATH: Mapping[str, Any] = {"course": NAME, "name": NAME}
 _ALL = "/courses/<course>/exercises"
 _ONE = f"{_ALL}/<name>"
@@ -57,13 +50,6 @@ class ExportQuery:
     """Which files. version: the number of a published version; the draft without it."""
 
     version: Annotated[int, Range(1, 10**9)] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PublishRequest:
-    """Publish a draft. version: of the draft that you checked, so that no other one is published."""
-
-    version: Annotated[str, Text("[0-9a-f]{1,64}")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +133,7 @@ def _take_large_files(endpoint: str | None, _values: dict[str, Any] | None) -> N
 @operation(CourseExercisesAnswer, path={"course": NAME}, scope=Scope.STAFF, refuses=REFUSES)
 def show_exercises(course: str) -> Response:
     """List a course's own exercises, as course staff."""
-    person = person_asking()
-    with site().readers.begin() as session:
-        here = course_for_staff(session, person, course)
+    with read_as_staff(course) as (session, here):
         answer = CourseExercisesAnswer(tuple(map(_answer, own_exercises(session, here.id))))
     return jsonify(answer)
 
@@ -158,9 +142,8 @@ def show_exercises(course: str) -> Response:
 @operation(ExerciseStateAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES)
 def show_exercise(course: str, name: str) -> Response:
     """Get an exercise with its draft and what the draft's check found, as course staff."""
-    person = person_asking()
-    with site().readers.begin() as session:
-        own = _own(session, course_for_staff(session, person, course).id, name)
+    with read_as_staff(course) as (session, here):
+        own = _own(session, here.id, name)
         draft = None if own.draft is None else _draft_answer(own.draft, proof_of(session, own.draft))
     return jsonify(ExerciseStateAnswer(_answer(own), draft))
 
@@ -191,44 +174,35 @@ def upload_exercise(course: str, name: str) -> Response:
 
 @staff_api.post(f"{_ONE}/check")
 @operation(DoneAnswer, path=_PATH, status=202, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
-def check_exercise(course: str, name: str) -> tuple[Response, int]:
+def check_exercise(course: str, name: str) -> Response:
     """Let workers grade the draft's kernels, as an instructor."""
-    desk = desk_of(course, instructor=True)
-    with site().sessions.begin() as session:
-        row = desk.course(session)
-        hold_course(session, row.id)
-        tickets = start_proof(session, row, _draft(session, desk.course_id, name), desk.actor(session))
-    revoke(site().settings.redis_url, tickets)
-    return jsonify(DoneAnswer(changed=True)), 202
+    return change_by_json(CHECK, None, course, partial(_on_exercise, name), finished, 202)
 
 
 @staff_api.post(f"{_ONE}/publish")
-@operation(PublishedAnswer, path=_PATH, takes=PublishRequest, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
+@operation(PublishedAnswer, path=_PATH, takes=_PublishRequest, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
 def publish_exercise(course: str, name: str) -> Response:
     """Make a draft the next version, if its check is complete, as an instructor."""
-    desk = desk_of(course, instructor=True)
-    asked = read_change(PublishRequest)
-    with site().sessions.begin() as session:
-        row = desk.course(session)
-        hold_course(session, row.id)
-        draft = _draft(session, row.id, name)
-        if draft.version != asked.version:
-            raise CourseError("The draft has another version. Read it, and check it again.")
-        if not proof_of(session, draft).complete:
-            raise CourseError("The draft isn’t proven. Check it, and correct what fails.")
-        number = publish_draft(session, row, draft, desk.actor(session))
-    return jsonify(PublishedAnswer(number))
+    return change_by_json(
+        PUBLISH,
+        _PublishRequest,
+        course,
+        partial(_on_exercise, name),
+        lambda _session, _on, number: PublishedAnswer(number),
+    )
 
 
 @staff_api.post(f"{_ONE}/discard")
 @operation(DoneAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
 def discard_exercise(course: str, name: str) -> Response:
     """Delete an exercise's draft, as an instructor. Published versions stay."""
-    desk = desk_of(course, instructor=True)
-    with site().sessions.begin() as session:
-        tickets = discard(session, desk.course(session), name, desk.actor(session))
-    revoke(site().settings.redis_url, tickets)
-    return jsonify(DoneAnswer(changed=True))
+    return change_by_json(
+        DISCARD, None, course, lambda session, desk: Target(desk.course(session), item=name), finished
+    )
+
+
+def _on_exercise(name: str, session: Session, desk: ApiDesk) -> Target:
+    return Target(desk.course(session), item=_own(session, desk.course_id, name).name)
 
 
 @staff_api.get(f"{_ONE}/files.zip")
@@ -242,9 +216,9 @@ def discard_exercise(course: str, name: str) -> Response:
 )
 def export_exercise(course: str, name: str) -> Response:
     """Download an exercise's files as a zip file, as course staff."""
-    person, asked = person_asking(), read_query(ExportQuery)
-    with site().readers.begin() as session:
-        own = _own(session, course_for_staff(session, person, course).id, name)
+    with read_as_staff(course) as (session, here):
+        asked = read_query(ExportQuery)
+        own = _own(session, here.id, name)
         row = version_of(own, asked.version)
         if row is None:
             raise Refused(404, "no_such_version", "There is no such version", "The exercise lists its versions.")
@@ -261,13 +235,6 @@ def _own(session: Session, course_id: int, name: str) -> OwnExercise:
     found = find_own(session, course_id, name)
     if found is None:
         raise Refused(404, "no_such_exercise", "There is no such exercise", "The course's list has the names.")
-    return found
-
-
-def _draft(session: Session, course_id: int, name: str) -> Exercise:
-    found = _own(session, course_id, name).draft
-    if found is None:
-        raise CourseError(f"The exercise {name} has no draft.")
     return found
 
 

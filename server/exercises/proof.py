@@ -1,4 +1,4 @@
-"""The proof of a draft: workers grade its kernels, and each must get its verdict.
+"""The proof of a draft, and the acts on the draft: workers grade its kernels, and each must get its verdict.
 
 Its jobs belong to no submission. They stay with the version, so a published version keeps its proof.
 """
@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Annotated
 
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
@@ -20,11 +21,14 @@ from kernels.report.exercise_proof import ProofKernel, proof_kernels
 from kernels.report.model import first_error
 from kernels.verdict import Verdict
 from server.accounts.models import Person
+from server.acts.act import Act, Nothing, Target
+from server.acts.field import Asked
 from server.audit.service import note
 from server.courses.models import Course, Exercise
-from server.courses.service import DEFAULT_ARCH, CourseError, hold_course
-from server.exercises.service import subject
+from server.courses.service import DEFAULT_ARCH, CourseError
+from server.exercises.service import delete_draft, find_own, publish_draft, subject
 from server.exercises.stored import Content, kept_content, right_kernels_of, wrong_kernels_of
+from server.fields import Text
 from server.grading.models import Job, JobKind, JobState, Priority, Result
 from server.grading.reports import ReportError, unpack
 from server.grading.service import Work, delete_jobs, keep_source, queue_job
@@ -90,7 +94,6 @@ def start_proof(
     raise (CourseError): this version of Tilelab can't judge the exercise
     """
     moment = now or datetime.now(UTC)
-    hold_course(session, course.id)
     number, name = draft.id, draft.name
     tickets = delete_jobs(session, _proof_jobs(number))
     draft = session.get_one(Exercise, number)
@@ -173,3 +176,44 @@ def _report(session: Session, job: Job, verdict: Verdict) -> Report | None:
         return read_report(unpack(packed), verdict)
     except ReportError:
         return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proven:
+    """Publish a draft. version: of the draft that you checked, so that no other one is published."""
+
+    version: Annotated[str, Text("[0-9a-f]{1,64}"), Asked("Version", needed=True)] = ""
+
+
+def _draft(session: Session, on: Target) -> Exercise:
+    found = find_own(session, on.course.id, on.item)
+    if found is None or found.draft is None:
+        raise CourseError(f"The exercise {on.item} has no draft.")
+    return found.draft
+
+
+def _publish(session: Session, on: Target, actor: Person | None, given: Proven) -> int:
+    draft = _draft(session, on)
+    if draft.version != given.version:
+        raise CourseError("Someone else changed the draft meanwhile. Load it again, and check it.")
+    if not proof_of(session, draft).complete:
+        raise CourseError("The draft isn’t proven. Check it, and correct what fails.")
+    return publish_draft(session, on.course, draft, actor)
+
+
+def _check(session: Session, on: Target, actor: Person | None, _: Nothing) -> Sequence[Ticket]:
+    assert actor is not None, "workers check for a person"
+    return start_proof(session, on.course, _draft(session, on), actor)
+
+
+def _discard(session: Session, on: Target, actor: Person | None, _: Nothing) -> Sequence[Ticket]:
+    draft = _draft(session, on)
+    about, version = subject(on.course, draft.name), draft.version[:12]
+    tickets = delete_draft(session, draft)
+    note(session, actor, "exercise.discarded", about, course_id=on.course.id, version=version)
+    return tickets
+
+
+CHECK = Act(asks=Nothing, do=_check, revokes=True)
+PUBLISH = Act(asks=Proven, do=_publish)
+DISCARD = Act(asks=Nothing, do=_discard, revokes=True)

@@ -117,7 +117,7 @@ def save(
     same = next((row for row in known if row is not None and row.version == content.version), None)
     if same is not None:
         return Saved(same, changed=False)
-    tickets = [] if found is None or found.draft is None else _delete(session, found.draft)
+    tickets = [] if found is None or found.draft is None else delete_draft(session, found.draft)
     row = keep_draft(session, content, course.id, None if actor is None else actor.id, moment)
     note(
         session, actor, "exercise.saved", subject(course, name), now=moment, course_id=course.id,
@@ -139,20 +139,6 @@ def publish_draft(
         number=number, version=draft.version[:12],
     )  # fmt: skip
     return number
-
-
-def discard(session: Session, course: Course, name: str, actor: Person | None) -> list[Ticket]:
-    """Delete the draft. Returns the tickets to revoke after the commit; raises CourseError if there is none."""
-    hold_course(session, course.id)
-    found = find_own(session, course.id, name)
-    if found is None or found.draft is None:
-        raise CourseError(f"The exercise {name} has no draft.")
-    version = found.draft.version[:12]
-    tickets = _delete(session, found.draft)
-    note(
-        session, actor, "exercise.discarded", subject(course, name), course_id=course.id, version=version
-    )  # fmt: skip
-    return tickets
 
 
 def offered(session: Session, course_id: int) -> dict[str, Found]:
@@ -202,7 +188,8 @@ def _has_files(session: Session, row: Exercise) -> bool:
     return session.scalar(query) is not None
 
 
-def _delete(session: Session, draft: Exercise) -> list[Ticket]:
+def delete_draft(session: Session, draft: Exercise) -> list[Ticket]:
+    """Delete a draft with its proof. Returns the tickets to revoke after the commit."""
     number = draft.id
     tickets = delete_jobs(session, (Job.exercise_id == number) & Job.proof_file.is_not(None))
     session.execute(delete(ExerciseFile).where(ExerciseFile.exercise_id == number))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from flask import Response, jsonify, render_template, request
 from markupsafe import Markup
@@ -14,29 +15,20 @@ from kernels.exercise import Case, ExerciseError
 from kernels.exercise.input_words import INPUT_WORDS
 from kernels.exercise.schema import DEFINITION
 from server.accounts.access import nothing_here
+from server.acts.act import Target
+from server.acts.by_form import change_by_form
 from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.handouts import render
 from server.courses.models import Exercise
-from server.courses.service import CourseError, hold_course
+from server.courses.service import CourseError
 from server.courses.staff_pages import Desk, acting, back, desk_of, staff, the_course
-from server.exercises.proof import Proof, proof_of, start_proof
-from server.exercises.service import (
-    OwnExercise,
-    Saved,
-    discard,
-    export,
-    find_own,
-    own_exercises,
-    publish_draft,
-    save,
-    version_of,
-)
+from server.exercises.proof import CHECK, DISCARD, PUBLISH, Proof, proof_of
+from server.exercises.service import OwnExercise, Saved, export, find_own, own_exercises, save, version_of
 from server.exercises.stored import content_of, figure_of
 from server.exercises.upload import Upload, is_known, read_parts, read_zip, write_zip
 from server.http.arrival import LARGEST_FORM
 from server.http.figures import figure_answer
 from server.http.forms import Form, filled, number_of, sent
-from server.http.problems import Refused
 from server.http.site import site
 from server.submissions.changes import revoke
 
@@ -107,50 +99,38 @@ def exercise_state(slug: str, name: str) -> Response:
 
 
 @staff.post("/exercises/<name>/check")
-def check_exercise(slug: str, name: str) -> Response:
+def check_exercise(slug: str, name: str) -> Response | tuple[str, int]:
     """Let workers grade the draft's kernels."""
-    course = instructor_of(slug)
-    try:
-        with site().sessions.begin() as session:
-            row = the_course(session, course)
-            hold_course(session, row.id)
-            tickets = start_proof(session, row, _draft(session, course, name), acting(session))
-    except CourseError as error:
-        raise _refused(error) from error
-    revoke(site().settings.redis_url, tickets)
-    return back("staff.show_exercise", slug, "exercise-checking", name=name)
+    done = partial(back, "staff.show_exercise", slug, "exercise-checking", name=name)
+    return change_by_form(CHECK, slug, partial(_on_exercise, name), done)
 
 
 @staff.post("/exercises/<name>/publish")
-def publish_exercise(slug: str, name: str) -> Response:
+def publish_exercise(slug: str, name: str) -> Response | tuple[str, int]:
     """Publish the draft that the page showed, if its proof is complete."""
-    course = instructor_of(slug)
-    with site().sessions.begin() as session:
-        row = the_course(session, course)
-        hold_course(session, row.id)
-        draft = _draft(session, course, name)
-        if draft.version != request.form.get("version", ""):
-            raise _refused("Someone else changed the draft meanwhile. Reload the page, and check it again.")
-        if not proof_of(session, draft).complete:
-            raise _refused("The draft isn’t proven. Check it, and correct what fails.")
-        publish_draft(session, row, draft, acting(session))
-    return back("staff.show_exercise", slug, "exercise-published", name=name)
+    done = partial(back, "staff.show_exercise", slug, "exercise-published", name=name)
+    return change_by_form(PUBLISH, slug, partial(_on_exercise, name), done)
 
 
 @staff.post("/exercises/<name>/discard")
-def discard_exercise(slug: str, name: str) -> Response:
+def discard_exercise(slug: str, name: str) -> Response | tuple[str, int]:
     """Delete the draft."""
-    course = instructor_of(slug)
-    try:
-        with site().sessions.begin() as session:
-            tickets = discard(session, the_course(session, course), name, acting(session))
-            left = find_own(session, course.course_id, name) is not None
-    except CourseError as error:
-        raise _refused(error) from error
-    revoke(site().settings.redis_url, tickets)
-    if left:
-        return back("staff.show_exercise", slug, "exercise-discarded", name=name)
-    return back("staff.show_exercises", slug, "exercise-discarded")
+
+    def done() -> Response:
+        with site().readers.begin() as session:
+            left = find_own(session, staff_of(slug).course_id, name) is not None
+        if left:
+            return back("staff.show_exercise", slug, "exercise-discarded", name=name)
+        return back("staff.show_exercises", slug, "exercise-discarded")
+
+    def find(session: Session, course: Membership, _: Form) -> Target:
+        return Target(the_course(session, course), item=name)
+
+    return change_by_form(DISCARD, slug, find, done)
+
+
+def _on_exercise(name: str, session: Session, course: Membership, _: Form) -> Target:
+    return Target(the_course(session, course), item=_own(session, course, name).name)
 
 
 @staff.get("/exercises/<name>/files.zip")
@@ -162,10 +142,7 @@ def export_exercise(slug: str, name: str) -> Response:
         row = version_of(_own(session, course, name), number)
         if row is None:
             raise nothing_here()
-        try:
-            files = export(session, row)
-        except CourseError as error:
-            raise _refused(error) from error
+        files = export(session, row)
     response = Response(write_zip(name, files), mimetype="application/zip")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}.zip"'
     return response
@@ -230,17 +207,6 @@ def _own(session: Session, course: Membership, name: str) -> OwnExercise:
     return found
 
 
-def _draft(session: Session, course: Membership, name: str) -> Exercise:
-    found = _own(session, course, name)
-    if found.draft is None:
-        raise nothing_here()
-    return found.draft
-
-
-def _refused(why: CourseError | str) -> Refused:
-    return Refused(409, "not_possible", "This isn’t possible", str(why))
-
-
 _FIGURE, _HANDOUT, _REMOVE = ".svg", "handout.md", "remove"
 _TITLES = {
     DEFINITION: "Definition and test cases", _HANDOUT: "Handout", "starter.cu": "Starter", "solution.cu": "Solution",
@@ -281,7 +247,7 @@ def edit_exercise(slug: str, name: str) -> str:
     """Show the newest files of an exercise."""
     course = instructor_of(slug)
     with site().readers.begin() as session:
-        row = _newest(session, course, name)
+        row = _own(session, course, name).newest
         files = _files(session, row)
     return _edit_page(course, name, row.version, files, filled({}))
 
@@ -292,7 +258,7 @@ def save_exercise(slug: str, name: str) -> str | Response | tuple[str, int]:
     course = instructor_of(slug)
     form, replaces = filled({}), request.form.get("replaces", "")
     with site().readers.begin() as session:
-        files = _sent(_files(session, _newest(session, course, name)))
+        files = _sent(_files(session, _own(session, course, name).newest))
     try:
         if "preview" in request.form:
             return _edit_page(course, name, replaces, files, form, _preview(course, name, files))
@@ -325,13 +291,6 @@ def exercise_figure(slug: str, name: str, file: str) -> Response:
 
 def _save(session: Session, course: Membership, name: str, files: Mapping[str, bytes], replaces: str) -> Saved:
     return save(session, the_course(session, course), name, files, acting(session), replaces=replaces)
-
-
-def _newest(session: Session, course: Membership, name: str) -> Exercise:
-    own = find_own(session, course.course_id, name)
-    if own is None:
-        raise nothing_here()
-    return own.newest
 
 
 def _files(session: Session, row: Exercise) -> dict[str, bytes]:

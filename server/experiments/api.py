@@ -14,8 +14,9 @@ from kernels.experiment.export import to_csv
 from server.accounts import limits
 from server.accounts.identity import need_staff_scope, person_asking, too_many_requests
 from server.accounts.models import Scope
+from server.courses.access import course_and_role
 from server.courses.models import Role
-from server.courses.service import DEVICE_CLASS, SHORT_NAME, find_course, role_in
+from server.courses.service import DEVICE_CLASS, SHORT_NAME
 from server.experiments.access import STARTS, refused
 from server.experiments.answers import (
     ExperimentAnswer,
@@ -201,13 +202,12 @@ def run_again(public_id: str) -> Response:
 
 def _course(session: Session, person: int, name: str) -> tuple[int, Role]:
     """The ID of a course, and the person's role there; raises Refused."""
-    course = find_course(session, name)
-    role = None if course is None else role_in(session, person, course.id)
-    if course is None or role is None:
+    found = course_and_role(session, person, name)
+    if found is None:
         raise Refused(404, "no_such_course", "There is no such course", "Check the name in `course`.")
-    if course.archived_at is not None:
+    if found[0].archived_at is not None:
         raise Refused(403, "not_open", "The course is archived", "You can't start experiments in it.")
-    return course.id, role
+    return found[0].id, found[1]
 
 
 def _answer(session: Session, person: int, public_id: str, now: datetime) -> ExperimentAnswer:

@@ -24,9 +24,9 @@ from server.accounts import limits
 from server.accounts.access import existing, not_allowed, nothing_here, viewer
 from server.accounts.models import Person
 from server.accounts.views import go
-from server.courses.access import Membership, member_of, membership, staff_of
+from server.courses.access import Membership, member_of, membership_in, staff_of
 from server.courses.models import Assignment, ExerciseFile
-from server.courses.service import assignments, find_assignment, is_staff, role_in
+from server.courses.service import assignments, find_assignment, is_staff
 from server.experiments.access import STARTS, quota_text
 from server.experiments.answers import search_text, shown_names, shown_results
 from server.experiments.models import Experiment, ExperimentState
@@ -55,7 +55,7 @@ from server.http.problems import Refused
 from server.http.site import site
 from server.submissions.changes import NotPossible, revoke
 from server.submissions.models import Submission
-from server.submissions.queries import visible_submission
+from server.submissions.queries import submission_of_page
 from server.text import storable
 
 experiments_pages = Blueprint("experiments_pages", "server.experiments")
@@ -239,9 +239,7 @@ def _page(public_id: str) -> ExperimentPage:
         experiment = visible.experiment
         assert experiment.course is not None
         assert experiment.exercise is not None
-        role = role_in(session, who.id, experiment.course.id)
-        assert role is not None
-        course = membership(experiment.course, role)
+        course = membership_in(session, experiment.course)
         results = shown_results(session, visible, start, MOST_DRAWN + 1)
         shown = results[:MOST_DRAWN]
         choices = assignments(session, experiment.course) if visible.staff else []
@@ -528,8 +526,5 @@ def _variation_page(session: Session, public_id: str, what: str, form: Form | No
 
 
 def _varied_submission(session: Session, public_id: str) -> tuple[Submission, Membership]:
-    who = viewer()
-    submission = existing(visible_submission(session, who.id, public_id))
-    role = role_in(session, who.id, submission.assignment.course_id)
-    assert role is not None
-    return submission, membership(submission.assignment.course, role)
+    submission = submission_of_page(session, public_id)
+    return submission, membership_in(session, submission.assignment.course)

@@ -24,6 +24,7 @@ from server.courses.staff_api import (
     lowering,
     note_export,
     page_of,
+    read_as_staff,
     staff_api,
     student_here,
 )
@@ -151,9 +152,7 @@ def show_grades(course: str) -> Response:
 @operation(CorrectedGradeAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES)
 def show_grade(course: str, assignment: str, person: int) -> Response:
     """Get a student's grade for an assignment with its correction, as course staff."""
-    asking = person_asking()
-    with site().readers.begin() as session:
-        here = course_for_staff(session, asking, course)
+    with read_as_staff(course) as (session, here):
         found = assignment_here(session, here.slug, assignment)
         student_here(session, here.id, person)
         return jsonify(_answer(session, assignment_target(found, person)))

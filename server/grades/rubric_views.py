@@ -30,7 +30,6 @@ from server.grades.rubric import (
     wrong_points,
 )
 from server.http.forms import Form, filled, sent
-from server.http.problems import Refused
 from server.http.site import site
 from server.submissions.models import Submission
 from server.text import printable, typed_number
@@ -133,17 +132,14 @@ def grade_by_rubric(slug: str, assignment: str, public_id: str) -> str | Respons
         for part in ("points", "words")
     )
     given = Given({key: form.number(f"points_{key}") for key in points}, words)
-    try:
-        with site().sessions.begin() as session:
-            found = _submission(session, course, assignment, public_id)
-            with losses_confirmed(session, found.assignment, confirmed(), found.person_id):
-                for name, text in wrong_points(found.assignment, given).items():
-                    form.mistake(name, text)
-                if not form.right:
-                    return _grading_page(session, course, found, form), 422
-                give_points(session, found, acting(session), given)
-    except CourseError as error:
-        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+    with site().sessions.begin() as session:
+        found = _submission(session, course, assignment, public_id)
+        with losses_confirmed(session, found.assignment, confirmed(), found.person_id):
+            for name, text in wrong_points(found.assignment, given).items():
+                form.mistake(name, text)
+            if not form.right:
+                return _grading_page(session, course, found, form), 422
+            give_points(session, found, acting(session), given)
     address = url_for("submissions_pages.show", public_id=public_id, notice="rubric-given", _anchor="rubric")
     return Response(status=303, headers={"Location": address})
 
@@ -201,7 +197,7 @@ def _ungraded(session: Session, waiting: dict[int, str]) -> tuple[Ungraded, ...]
 def _grading_page(session: Session, course: Membership, submission: Submission, form: Form | None) -> str:
     why = why_not(session, submission)
     if why:
-        raise Refused(409, "not_possible", "This isn’t possible", why)
+        raise CourseError(why)
     grade = students_grades(session, submission.assignment, submission.person_id)[submission.person_id]
     sheet = sheet_of(session, submission, grade, as_staff=True)
     assert sheet is not None, "the submission counts, and there is a rubric"

@@ -10,10 +10,9 @@ from typing import Any
 from flask import Response, jsonify
 from sqlalchemy.orm import Session
 
-from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
+from server.acts.by_api import change_by_json, finished, of_assignment
 from server.courses.models import Assignment, Role
-from server.courses.service import role_in
 from server.courses.staff_api import (
     CONFIRM,
     NAME,
@@ -24,11 +23,12 @@ from server.courses.staff_api import (
     DoneAnswer,
     LossAnswer,
     assignment_here,
-    course_for_staff,
     desk_of,
     loss_answer,
     losses_problem,
     lowering,
+    not_instructor,
+    read_as_staff,
     read_change,
     staff_api,
 )
@@ -50,7 +50,7 @@ from server.regrades.service import (
     runs,
 )
 from server.regrades.staged_preview import NewGrade, NewRank, Preview, preview
-from server.regrades.staging import StagedRegradeAnswer, apply, drop, find_staged, progress, staged_in
+from server.regrades.staging import DROP, StagedRegradeAnswer, apply, find_staged, progress, staged_in
 from server.submissions.changes import revoke
 from server.submissions.course_submissions import newest
 from server.submissions.criteria import SubmissionCriteria
@@ -106,9 +106,7 @@ class RegradeProgressAnswer:
 @operation(RegradesAnswer, path={"course": NAME}, scope=Scope.STAFF, refuses=REFUSES)
 def show_regrades(course: str) -> Response:
     """List the staged regrades and the latest 20 others, as course staff."""
-    person = person_asking()
-    with site().readers.begin() as session:
-        here = course_for_staff(session, person, course)
+    with read_as_staff(course) as (session, here):
         answer = RegradesAnswer(tuple(staged_in(session, here.id)), tuple(runs(session, here.id, _SHOWN)))
     return jsonify(answer)
 
@@ -146,9 +144,7 @@ def start_regrade(course: str) -> tuple[Response, int]:
 @operation(RegradeProgressAnswer, path={"course": NAME, "number": PERSON}, scope=Scope.STAFF, refuses=REFUSES)
 def show_regrade(course: str, number: int) -> Response:
     """Get a regrade's progress and its changed verdicts, as course staff."""
-    person = person_asking()
-    with site().readers.begin() as session:
-        here = course_for_staff(session, person, course)
+    with read_as_staff(course) as (session, here):
         run = _run(session, here.id, number)
         answer = RegradeProgressAnswer(run, tuple(changed_verdicts(session, run)))
     return jsonify(answer)
@@ -248,9 +244,7 @@ class AppliedAnswer:
 @operation(StagedProgressAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES)
 def show_staged(course: str, assignment: str) -> Response:
     """Get an assignment's staged regrade and what it would change, as course staff."""
-    person = person_asking()
-    with site().readers.begin() as session:
-        here = course_for_staff(session, person, course)
+    with read_as_staff(course) as (session, here):
         staged = find_staged(session, assignment_here(session, here.slug, assignment))
         if staged is None:
             raise Refused(404, "not_staged", "No regrade is staged", "Start one with `stage`.")
@@ -268,11 +262,8 @@ def apply_staged(course: str, assignment: str) -> Response:
     with site().sessions.begin() as session:
         found = desk.assignment(session, assignment)
         staged = find_staged(session, found)
-        instructor = role_in(session, desk.person_id, desk.course_id) is Role.INSTRUCTOR
-        if staged is not None and staged.exercise_id is not None and not instructor:
-            raise Refused(
-                403, "not_instructor", "Only an instructor may do this", "It replaces the exercise's version."
-            )
+        if staged is not None and staged.exercise_id is not None and desk.role is not Role.INSTRUCTOR:
+            raise not_instructor("It replaces the exercise's version.")
         changes = None if staged is None else preview(session, staged)
         if changes is not None and _unconfirmed(changes, asked.confirm):
             lower = tuple(_loss(found.slug, one) for one in changes.grades if one.lower)
@@ -285,11 +276,7 @@ def apply_staged(course: str, assignment: str) -> Response:
 @operation(DoneAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
 def drop_staged(course: str, assignment: str) -> Response:
     """Delete an assignment's staged regrade, as course staff. Nothing else changes."""
-    desk = desk_of(course)
-    with site().sessions.begin() as session:
-        tickets = drop(session, desk.assignment(session, assignment), desk.actor(session))
-    revoke(site().settings.redis_url, tickets)
-    return jsonify(DoneAnswer(changed=True))
+    return change_by_json(DROP, None, course, of_assignment(assignment), finished)
 
 
 def _unconfirmed(changes: Preview, confirm: str) -> bool:

@@ -9,16 +9,13 @@ from datetime import timedelta
 from flask import Blueprint, Response, render_template, url_for
 from sqlalchemy.orm import Session
 
-from server.accounts.access import nothing_here, viewer
-from server.accounts.limits import Limit, TooOften, count
-from server.accounts.models import Person
-from server.courses.access import Membership, membership, staff_of
-from server.courses.service import CourseError, role_in
-from server.courses.staff_pages import Desk, acting, back, confirmed, desk_of, staff
+from server.accounts.access import limited, nothing_here, viewer
+from server.accounts.limits import Limit
+from server.courses.access import Membership, membership_in, staff_of
+from server.courses.staff_pages import Desk, acting, back, confirmed, desk_of, mistakes_noted, staff
 from server.grades.grade import Grade
 from server.grades.losses import students_grades
 from server.http.forms import Form, filled, sent
-from server.http.problems import Refused
 from server.http.site import site
 from server.regrades.requests import (
     find_request,
@@ -31,7 +28,7 @@ from server.regrades.requests import (
     why_not,
 )
 from server.submissions.models import Submission
-from server.submissions.queries import visible_submission
+from server.submissions.queries import submission_of_page
 from server.talk.models import RegradeRequest
 
 request_pages = Blueprint("request_pages", "server.talk", url_prefix="/submissions/<public_id>/request")
@@ -62,20 +59,12 @@ def send_request(public_id: str) -> Response | tuple[str, int]:
     """Ask for a regrade, as the owner of the submission."""
     who, form = viewer(), sent("reason")
     with site().readers.begin() as session:
-        if _submission(session, public_id).person_id != who.id:
+        if submission_of_page(session, public_id).person_id != who.id:
             raise nothing_here()
-    try:
-        count(site().sessions, REQUESTS, f"person {who.id}")
-        with site().sessions.begin() as session:
-            student = session.get_one(Person, who.id)
-            request_regrade(session, _submission(session, public_id), student, form["reason"])
-    except TooOften as often:
-        raise Refused(
-            429, "too_often", "Too many requests for regrades", "Wait a day, then ask again.",
-            {"Retry-After": str(often.seconds)},
-        ) from often  # fmt: skip
-    except CourseError as error:
-        form.mistake("reason", str(error))
+    limited(REQUESTS, "Too many requests for regrades", "Wait a day, then ask again.")
+    with mistakes_noted(form, "reason"), site().sessions.begin() as session:
+        request_regrade(session, submission_of_page(session, public_id), acting(session), form["reason"])
+    if not form.right:
         return _student_page(public_id, form), 422
     address = url_for("request_pages.show_request", public_id=public_id, notice="request-sent")
     return Response(status=303, headers={"Location": address})
@@ -84,22 +73,13 @@ def send_request(public_id: str) -> Response | tuple[str, int]:
 def _student_page(public_id: str, form: Form) -> str:
     who = viewer()
     with site().readers.begin() as session:
-        found = _submission(session, public_id)
-        role = role_in(session, who.id, found.assignment.course_id)
-        assert role is not None, "visible_submission found it"
-        course = membership(found.assignment.course, role)
+        found = submission_of_page(session, public_id)
+        course = membership_in(session, found.assignment.course)
         page = RequestPage(
             course, found, found.person_id == who.id, requests_for(session, found.id),
             why_not(session, found, who.id), form,
         )  # fmt: skip
         return render_template("regrades/request.html", page=page)
-
-
-def _submission(session: Session, public_id: str) -> Submission:
-    found = visible_submission(session, viewer().id, public_id)
-    if found is None:
-        raise nothing_here()
-    return found
 
 
 _MOST = 50
@@ -160,12 +140,10 @@ def answer_one_request(slug: str, number: int) -> Response | tuple[str, int]:
     if form["way"] == "points" and not form["points"]:
         form.mistake("points", "Enter the points.")
     if form.right:
-        try:
-            with site().sessions.begin() as session:
-                _answer(session, _request(session, course, number), form, points)
-            return back("staff.show_requests", slug, "request-answered")
-        except CourseError as error:
-            form.mistake(next(iter(error.fields), "answer"), str(error))
+        with mistakes_noted(form, "answer"), site().sessions.begin() as session:
+            _answer(session, _request(session, course, number), form, points)
+    if form.right:
+        return back("staff.show_requests", slug, "request-answered")
     return _staff_page(course, number, form), 422
 
 

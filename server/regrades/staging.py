@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
+from server.acts.act import Act, Nothing, Target
 from server.assignments.exercise_update import replace_version, take_waiting
 from server.audit.service import note
 from server.courses.models import Assignment, Exercise
@@ -193,20 +194,18 @@ def apply(session: Session, assignment: Assignment, actor: Person | None, now: d
     return found.total
 
 
-def drop(session: Session, assignment: Assignment, actor: Person | None) -> list[Ticket]:
-    """Delete the staged regrade with all its jobs. Returns the tickets to revoke after the commit.
-
-    raise (NotPossible): nothing is staged
-    """
-    staged = _locked(session, assignment)
+def _drop(session: Session, on: Target, actor: Person | None, _: Nothing) -> Sequence[Ticket]:
+    staged = _locked(session, on.assignment)
     mine = Job.regrade_id == staged.id
     count = session.scalar(select(func.count()).where(mine)) or 0
     tickets = delete_jobs(session, mine)
     session.delete(staged)
-    note(
-        session, actor, "regrade.dropped", _subject(assignment), course_id=assignment.course_id, jobs=count
-    )  # fmt: skip
+    note(session, actor, "regrade.dropped", on.subject, course_id=on.course.id, jobs=count)
     return tickets
+
+
+DROP = Act(asks=Nothing, do=_drop, assistants=True, revokes=True)
+"""Delete the staged regrade with all its jobs; raises NotPossible if nothing is staged."""
 
 
 def _locked(session: Session, assignment: Assignment) -> StagedRegrade:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from flask import Response, jsonify, render_template, request
 
 from server.accounts.access import not_allowed, nothing_here
-from server.assignments.staff_views import assignment_of
+from server.acts.by_form import change_by_form
+from server.assignments.staff_views import assignment_of, on_assignment
 from server.courses.access import Membership, instructor_of, staff_of
-from server.courses.service import CourseError
 from server.courses.staff_pages import Desk, acting, back, desk_of, staff
 from server.http.forms import number_of
-from server.http.problems import Refused
 from server.http.site import site
 from server.regrades.new_version import use_version
 from server.regrades.staged_preview import Preview, preview
-from server.regrades.staging import StagedRegradeAnswer, apply, drop, find_staged, progress
-from server.submissions.changes import NotPossible, revoke
+from server.regrades.staging import DROP, StagedRegradeAnswer, apply, find_staged, progress
 
 SHOWN = 200
 
@@ -55,12 +54,9 @@ def stage_version(slug: str, assignment: str) -> Response:
     """Give an assignment another version of its exercise, or first show what that changes."""
     course = instructor_of(slug)
     number = number_of(request.form, "version") or 0
-    try:
-        with site().sessions.begin() as session:
-            found = assignment_of(session, course, assignment)
-            staged = use_version(session, found, number, acting(session))
-    except CourseError as error:
-        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+    with site().sessions.begin() as session:
+        found = assignment_of(session, course, assignment)
+        staged = use_version(session, found, number, acting(session))
     if staged:
         return back("staff.show_staged", slug, "version-staged", assignment=assignment)
     return back("staff.show_assignment", slug, "version-used", assignment=assignment)
@@ -77,10 +73,7 @@ def apply_staged(slug: str, assignment: str) -> Response | tuple[str, int]:
             raise not_allowed("Only an instructor can replace the version of an exercise.")
         outdated = staged is not None and preview(session, staged).digest != request.form.get("shown", "")
         if not outdated:
-            try:
-                apply(session, found, acting(session))
-            except NotPossible as error:
-                raise _refused(error) from error
+            apply(session, found, acting(session))
     if outdated:
         page = _page(course, assignment, changed=True)
         return render_template("regrades/staged.html", page=page), 409
@@ -88,20 +81,10 @@ def apply_staged(slug: str, assignment: str) -> Response | tuple[str, int]:
 
 
 @staff.post("/regrades/staged/<assignment>/drop")
-def drop_staged(slug: str, assignment: str) -> Response:
+def drop_staged(slug: str, assignment: str) -> Response | tuple[str, int]:
     """Drop a staged regrade."""
-    course = staff_of(slug)
-    with site().sessions.begin() as session:
-        try:
-            tickets = drop(session, assignment_of(session, course, assignment), acting(session))
-        except NotPossible as error:
-            raise _refused(error) from error
-    revoke(site().settings.redis_url, tickets)
-    return back("staff.show_regrades", slug, "regrade-dropped")
-
-
-def _refused(error: NotPossible) -> Refused:
-    return Refused(409, "not_possible", "This isn’t possible", str(error))
+    done = partial(back, "staff.show_regrades", slug, "regrade-dropped")
+    return change_by_form(DROP, slug, partial(on_assignment, assignment), done)
 
 
 def _page(course: Membership, assignment: str, *, changed: bool = False) -> StagedPage:

@@ -19,6 +19,7 @@ from server.courses.staff_api import (
     member_here,
     note_export,
     page_of,
+    read_as_staff,
     staff_api,
 )
 from server.fields import Range
@@ -94,9 +95,7 @@ def show_roster(course: str) -> Response:
 @operation(StudentAnswer, path={"course": NAME, "person": PERSON}, scope=Scope.STAFF, refuses=REFUSES)
 def show_student(course: str, person: int) -> Response:
     """Get a student's points and deadlines in your course, as course staff."""
-    asking = person_asking()
-    with site().readers.begin() as session:
-        here = course_for_staff(session, asking, course)
+    with read_as_staff(course) as (session, here):
         answer = _answer(read_student(session, here.id, member_here(session, here.id, person)))
     return jsonify(answer)
 

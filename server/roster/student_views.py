@@ -11,10 +11,8 @@ from sqlalchemy.orm import Session
 from server.accounts.access import nothing_here, viewer
 from server.courses.access import Membership, staff_of
 from server.courses.models import StaffNote
-from server.courses.service import CourseError
-from server.courses.staff_pages import Desk, acting, asked, back, desk_of, staff
+from server.courses.staff_pages import Desk, acting, asked, back, desk_of, mistakes_noted, staff
 from server.http.forms import Form, filled, sent
-from server.http.problems import Refused
 from server.http.site import site
 from server.roster.service import Member, find_member
 from server.roster.students import Student, add_staff_note, read_notes, read_student, remove_staff_note
@@ -45,14 +43,12 @@ def add_note(slug: str, person: int) -> Response | tuple[str, int]:
     """Add a note about a student."""
     course = staff_of(slug)
     form = sent("note")
-    try:
-        with site().sessions.begin() as session:
-            _member(session, course, person)
-            add_staff_note(session, course.course_id, person, acting(session), form["note"])
-    except CourseError as error:
-        form.mistake("note", str(error))
-        return _page(course, person, form), 422
-    return back("staff.show_student", slug, "note-added", person=person)
+    with mistakes_noted(form, "note"), site().sessions.begin() as session:
+        _member(session, course, person)
+        add_staff_note(session, course.course_id, person, acting(session), form["note"])
+    if form.right:
+        return back("staff.show_student", slug, "note-added", person=person)
+    return _page(course, person, form), 422
 
 
 @staff.post("/students/<int(max=9007199254740991):person>/notes/<int(max=9007199254740991):number>/remove")
@@ -69,11 +65,8 @@ def remove_note(slug: str, person: int, number: int) -> Response:
 def view_as_student(slug: str, person: int) -> Response:
     """Look at the course as this student."""
     course = staff_of(slug)
-    try:
-        with site().sessions.begin() as session:
-            begin_view(session, course.course_id, acting(session), viewer().session_id, person)
-    except CourseError as error:
-        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+    with site().sessions.begin() as session:
+        begin_view(session, course.course_id, acting(session), viewer().session_id, person)
     return Response(status=303, headers={"Location": f"/courses/{slug}/"})
 
 

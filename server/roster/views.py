@@ -14,18 +14,16 @@ from sqlalchemy.orm import Session
 
 from kernels.csv_tables import written
 from server.accounts.models import Person
-from server.accounts.service import AccountError
 from server.acts.act import Act, Target
 from server.acts.by_form import change_by_form
 from server.audit.service import note
 from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.models import CourseInvitation, Role
-from server.courses.service import CourseError, hold_course
-from server.courses.staff_pages import Desk, acting, asked, back, desk_of, looked_for, staff, the_course
+from server.courses.service import hold_course
+from server.courses.staff_pages import Desk, acting, asked, back, desk_of, looked_for, mistakes_noted, staff, the_course
 from server.enrolment.authority import barriers
 from server.enrolment.course_invitations import invitations_in, withdraw
 from server.http.forms import Form, filled, sent
-from server.http.problems import Refused
 from server.http.site import site, site_address
 from server.roster.csv_file import MOST_BYTES, MOST_LINES, Read, Unreadable, decoded, read_roster
 from server.roster.invitations import HandedOut, hand_out, invite_all
@@ -112,17 +110,11 @@ def add_member(slug: str) -> str | Response | tuple[str, int]:
     if not form["name"]:
         form.mistake("name", "Enter a name.")
     if form.right and role is not None:
-        try:
-            with site().sessions.begin() as session:
-                member = add(
-                    session, the_course(session, course), acting(session), email=form["email"], name=form["name"],
-                    role=role, section=form["section"],
-                )  # fmt: skip
-        except AccountError as error:
-            form.mistake(error.field, str(error))
-        except CourseError as error:
-            form.mistake(next(iter(error.fields), "email"), str(error))
-        else:
+        with mistakes_noted(form, "email"), site().sessions.begin() as session:
+            member = add(
+                session, the_course(session, course), acting(session), email=form["email"], name=form["name"],
+                role=role, section=form["section"],
+            )  # fmt: skip
             return back("staff.show_roster", slug, "member-invited" if member is None else "member-added")
     return _html(_page(course, form)), 422
 
@@ -150,12 +142,9 @@ def make_link(slug: str, person: int) -> str:
     """Create a password link, and show it in this answer only."""
     course = instructor_of(slug)
     with site().sessions.begin() as session:
-        try:
-            row = the_course(session, course)
-            membership_of(session, row, person)
-            link = hand_out(session, row, acting(session), session.get_one(Person, person))
-        except CourseError as error:
-            raise _refused(str(error)) from error
+        row = the_course(session, course)
+        membership_of(session, row, person)
+        link = hand_out(session, row, acting(session), session.get_one(Person, person))
     return _html(_page(course, filled({"role": Role.STUDENT.value}), link))
 
 
@@ -252,10 +241,6 @@ def _role(form: Form) -> Role | None:
     except ValueError:
         form.mistake("role", "This role doesn’t exist. Choose student, assistant or instructor.")
         return None
-
-
-def _refused(why: str) -> Refused:
-    return Refused(409, "not_possible", "This isn’t possible", why)
 
 
 T = TypeVar("T")

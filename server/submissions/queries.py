@@ -11,9 +11,10 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, aliased, joinedload, selectinload
 
 from kernels.verdict import Verdict
+from server.accounts.access import existing, viewer
 from server.accounts.models import Person
 from server.courses.models import Assignment, Membership
-from server.courses.service import is_staff, role_in, visible_assignment
+from server.courses.service import visible_assignment
 from server.database.engine import Sessions
 from server.fields import Range, Text
 from server.grading.metric import metric_of
@@ -21,6 +22,7 @@ from server.grading.models import Job, JobState, Result
 from server.submissions.models import Mode, Submission
 from server.submissions.new_submission import ASSIGNMENT
 from server.submissions.result.worth import points_by_submission
+from server.submissions.service import reader_role
 from server.submissions.verdicts import latest_job_id
 from worker.contract.answers import Measured
 
@@ -30,10 +32,12 @@ def visible_submission(session: Session, person_id: int, public_id: str) -> Subm
     if not public_id.isascii() or not public_id.isalnum():
         return None
     submission = session.scalar(select(Submission).where(Submission.public_id == public_id))
-    if submission is None:
-        return None
-    role = role_in(session, person_id, submission.assignment.course_id)
-    return submission if is_staff(role) or (role is not None and submission.person_id == person_id) else None
+    return None if submission is None or reader_role(session, person_id, submission) is None else submission
+
+
+def submission_of_page(session: Session, public_id: str) -> Submission:
+    """The submission of the viewer's page; raises Refused if they may not see it."""
+    return existing(visible_submission(session, viewer().id, public_id))
 
 
 def may_still_see(sessions: Sessions, who: Callable[[Session], int | None], public_id: str) -> Callable[[], bool]:

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from server.accounts.models import Person
 from server.copies.exact_copies import note_copy
 from server.courses.models import Assignment, Extension, Role
-from server.courses.service import is_shown, role_in
+from server.courses.service import is_shown, is_staff, role_in
 from server.database.engine import Sessions
 from server.fleet.service import device_classes
 from server.grades.grade import late_days_of
@@ -181,6 +181,12 @@ def find_earlier(session: Session, submitted: SubmissionInput) -> Submission | N
     if submission is not None and submission.request_digest != submitted.digest:
         raise IdempotencyConflict("This idempotency key was already used for another submission.")
     return submission
+
+
+def reader_role(session: Session, person: int, submission: Submission) -> Role | None:
+    """The role in which a person sees a submission: of course staff, or as its owner; None for anyone else."""
+    role = role_in(session, person, submission.assignment.course_id)
+    return role if is_staff(role) or submission.person_id == person else None
 
 
 def _wait_for_turn(session: Session, person: int) -> None:

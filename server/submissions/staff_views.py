@@ -38,7 +38,7 @@ from server.regrades.service import (
     runs,
 )
 from server.regrades.staging import StagedRegradeAnswer, staged_in
-from server.submissions.changes import NotPossible, revoke
+from server.submissions.changes import revoke
 from server.submissions.course_submissions import Part, listing, newest
 from server.submissions.criteria import FIELDS, SubmissionCriteria
 from server.submissions.service import CPU
@@ -221,13 +221,10 @@ def regrade_all(slug: str) -> Response | tuple[str, int]:
 
 
 def _begin(session: Session, planned: Planned, *, staged: bool) -> None:
-    try:
-        if staged:
-            begin_staged(session, planned, acting(session), datetime.now(UTC))
-        else:
-            begin(session, planned, acting(session), confirmed(), datetime.now(UTC))
-    except NotPossible as error:
-        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+    if staged:
+        begin_staged(session, planned, acting(session), datetime.now(UTC))
+    else:
+        begin(session, planned, acting(session), confirmed(), datetime.now(UTC))
 
 
 @staff.get("/regrades")

@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.accounts import browser_sessions
-from server.accounts.access import existing, viewer
+from server.accounts.access import existing, limited, viewer
 from server.accounts.cookies import encrypted, session_token
-from server.accounts.limits import Limit, TooOften, count
+from server.accounts.limits import Limit
 from server.accounts.models import Person
 from server.accounts.views import go
 from server.assignments.form import line_marks, new_key
@@ -178,14 +178,8 @@ def again(public_id: str) -> Response:
     page = _page(public_id)
     if not page.may_retry:
         return _back(public_id, "already-over")
-    try:
-        count(site().sessions, RETRIES, f"person {who.id}")
-    except TooOften as error:
-        raise Refused(
-            429, "too_often", "Tried too often",
-            "The failure seems to persist. Tell your course staff, or try again in an hour.",
-            {"Retry-After": str(error.seconds)},
-        ) from error  # fmt: skip
+    more = "The failure seems to persist. Tell your course staff, or try again in an hour."
+    limited(RETRIES, "Tried too often", more)
     try:
         with site().sessions.begin() as session:
             retry(session, page.status.id, session.get_one(Person, who.id))

@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from typing import Annotated, Any
 
 from flask import Blueprint, Response, jsonify
 from sqlalchemy.orm import Session
 
 from server.accounts.identity import person_asking
-from server.accounts.models import Person, Scope
-from server.courses.service import SHORT_NAME
-from server.courses.staff_api import (
-    NAME,
-    PERSON,
-    REFUSES,
-    REFUSES_CHANGE,
-    ApiDesk,
-    course_for_staff,
-    desk_of,
-    read_change,
-    refuse_wrong,
-    staff_api,
-)
-from server.fields import Range, Text
+from server.accounts.models import Scope
+from server.acts.act import Act, Target
+from server.acts.by_api import change_by_json, request_of
+from server.courses.staff_api import NAME, PERSON, REFUSES, REFUSES_CHANGE, ApiDesk, read_as_staff, staff_api
+from server.fields import Range
 from server.http.operation import operation
 from server.http.problems import Refused
 from server.http.query import next_url, read_query
 from server.http.site import site
 from server.talk.announcements import (
-    LONGEST_TEXT,
+    ANNOUNCE,
+    CHANGE,
+    PUBLISH_AGAIN,
+    WITHDRAW,
     Line,
-    Written,
-    announce,
     announcements_everywhere,
-    change_announcement,
     find_announcement,
-    publish_again,
     staff_announcements,
-    withdraw,
-    written,
-    wrong_announcement,
 )
-from server.talk.models import LONGEST_TITLE, Announcement
+from server.talk.models import Announcement
 
 announcements = Blueprint("announcements", __name__)
 
@@ -121,6 +106,8 @@ def _read_answer(line: Line) -> AnnouncementAnswer:
 _PATH: Mapping[str, Any] = {"course": NAME, "number": PERSON}
 _ALL = "/courses/<course>/announcements"
 _ONE = f"{_ALL}/<int(max=9007199254740991):number>"
+_AnnouncementRequest = request_of(ANNOUNCE, "AnnouncementRequest")
+_AnnouncementChangeRequest = request_of(CHANGE, "AnnouncementChangeRequest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,29 +116,6 @@ class CourseAnnouncementsQuery:
 
     limit: Annotated[int, Range(1, 100)] = 20
     before: PERSON | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AnnouncementRequest:
-    """A new announcement.
-
-    title: one line
-    text: Markdown
-    assignment: the short name of the assignment that it is about; "" for the whole course
-    """
-
-    title: Annotated[str, Text(longest=LONGEST_TITLE)]
-    text: Annotated[str, Text(longest=LONGEST_TEXT)]
-    assignment: Annotated[str, Text(f"({SHORT_NAME})?")] = ""
-
-
-@dataclass(frozen=True, slots=True)
-class AnnouncementChangeRequest:
-    """A changed announcement. again: show it as new to everyone."""
-
-    title: Annotated[str, Text(longest=LONGEST_TITLE)]
-    text: Annotated[str, Text(longest=LONGEST_TEXT)]
-    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +166,8 @@ class CourseAnnouncementsAnswer:
 )
 def list_announcements(course: str) -> Response:
     """List a course's announcements, as course staff: withdrawn ones too, the newest first."""
-    person, asked = person_asking(), read_query(CourseAnnouncementsQuery)
-    with site().readers.begin() as session:
-        here = course_for_staff(session, person, course)
+    with read_as_staff(course) as (session, here):
+        asked = read_query(CourseAnnouncementsQuery)
         part = staff_announcements(session, here.id, asked.limit, asked.before or 0)
         lines = tuple(ReadAnnouncementAnswer(_written_answer(one.announcement), one.seen) for one in part.lines)
     following = next_url(asked, before=lines[-1].announcement.id) if part.more else None
@@ -216,67 +179,53 @@ def list_announcements(course: str) -> Response:
     CourseAnnouncementAnswer,
     status=201,
     path={"course": NAME},
-    takes=AnnouncementRequest,
+    takes=_AnnouncementRequest,
     scope=Scope.STAFF,
     refuses=REFUSES_CHANGE,
 )
-def publish_announcement(course: str) -> tuple[Response, int]:
+def publish_announcement(course: str) -> Response:
     """Publish an announcement on the course or on an assignment, as course staff."""
-    desk = desk_of(course)
-    asked = read_change(AnnouncementRequest)
-    given = _given(asked.title, asked.text)
-    with site().sessions.begin() as session:
-        about = desk.assignment(session, asked.assignment) if asked.assignment else None
-        answer = _written_answer(announce(session, desk.course_id, about, desk.actor(session), given))
-    return jsonify(answer), 201
+    return change_by_json(
+        ANNOUNCE,
+        _AnnouncementRequest,
+        course,
+        lambda session, desk: Target(desk.course(session)),
+        lambda _session, _on, made: _written_answer(made),
+        201,
+    )
 
 
 @staff_api.post(_ONE)
 @operation(
-    CourseAnnouncementAnswer, path=_PATH, takes=AnnouncementChangeRequest, scope=Scope.STAFF, refuses=REFUSES_CHANGE
+    CourseAnnouncementAnswer, path=_PATH, takes=_AnnouncementChangeRequest, scope=Scope.STAFF, refuses=REFUSES_CHANGE
 )
 def change_one_announcement(course: str, number: int) -> Response:
     """Change an announcement, as course staff."""
-    desk = desk_of(course)
-    asked = read_change(AnnouncementChangeRequest)
-    return _changed(
-        desk, number, partial(change_announcement, given=_given(asked.title, asked.text), again=asked.again)
-    )
+    return _changed(CHANGE, course, number, _AnnouncementChangeRequest)
 
 
 @staff_api.post(f"{_ONE}/withdraw")
 @operation(CourseAnnouncementAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
 def withdraw_announcement(course: str, number: int) -> Response:
     """Hide an announcement from students, as course staff."""
-    return _changed(desk_of(course), number, withdraw)
+    return _changed(WITHDRAW, course, number)
 
 
 @staff_api.post(f"{_ONE}/publish")
 @operation(CourseAnnouncementAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
 def publish_announcement_again(course: str, number: int) -> Response:
     """Show a withdrawn announcement to students again, as course staff."""
-    return _changed(desk_of(course), number, publish_again)
+    return _changed(PUBLISH_AGAIN, course, number)
 
 
-def _changed(desk: ApiDesk, number: int, change: Callable[[Session, Announcement, Person], object]) -> Response:
-    with site().sessions.begin() as session:
-        found = _found(session, desk, number)
-        change(session, found, desk.actor(session))
-        answer = _written_answer(found)
-    return jsonify(answer)
+def _changed(act: Act[Any], course: str, number: int, takes: type[Any] | None = None) -> Response:
+    def find(session: Session, desk: ApiDesk) -> Target:
+        found = find_announcement(session, desk.course_id, number)
+        if found is None:
+            raise Refused(404, "no_such_announcement", "There is no such announcement", "The list has the IDs.")
+        return Target(desk.course(session), item=found)
 
-
-def _given(title: str, text: str) -> Written:
-    given = written(title, text)
-    refuse_wrong(wrong_announcement(given))
-    return given
-
-
-def _found(session: Session, desk: ApiDesk, number: int) -> Announcement:
-    found = find_announcement(session, desk.course_id, number)
-    if found is None:
-        raise Refused(404, "no_such_announcement", "There is no such announcement", "The list has the IDs.")
-    return found
+    return change_by_json(act, takes, course, find, lambda _session, on, _done: _written_answer(on.item))
 
 
 def _written_answer(found: Announcement) -> CourseAnnouncementAnswer:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Annotated
 
 from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, true
 from sqlalchemy.orm import Session, contains_eager, joinedload
 
 from server.accounts.models import Person
+from server.acts.act import Act, Nothing, Target
+from server.acts.field import Asked
 from server.audit.service import note
 from server.courses.handouts import render_text
 from server.courses.models import Assignment, Course, Membership, Role
-from server.courses.service import CourseError, hold_course, shown_at
+from server.courses.service import SHORT_NAME, CourseError, find_assignment, shown_at
 from server.database.upsert import insert_into
+from server.fields import Text
 from server.talk.models import LONGEST_TITLE, Announcement, SeenAnnouncement
 from server.text import composed, storable
 
@@ -186,32 +190,40 @@ LONGEST_PAGE = 200_000
 """In characters of HTML: a short text can have a table of very many empty cells."""
 
 
+def _title(text: str) -> str:
+    return composed(" ".join(storable(text[: 2 * LONGEST_TITLE]).split()), LONGEST_TITLE)
+
+
+def markdown(text: str) -> str:
+    """A typed text as it is stored. A too long one stays too long."""
+    return storable(text[: 2 * LONGEST_TEXT]).replace("\r\n", "\n").strip()
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What an announcement says. title: one line; text: Markdown."""
+    """What an announcement says."""
 
-    title: str
-    text: str
-
-
-def written(title: str, text: str) -> Written:
-    """Prepare a title and a text for storage. Too long ones stay too long, so `wrong_announcement` refuses them."""
-    line = composed(" ".join(storable(title[: 2 * LONGEST_TITLE]).split()), LONGEST_TITLE)
-    return Written(line, storable(text[: 2 * LONGEST_TEXT]).replace("\r\n", "\n").strip())
+    title: Annotated[str, Text(longest=LONGEST_TITLE), Asked("Title", needed=True, clean=_title)] = ""
+    text: Annotated[str, Text(longest=LONGEST_TEXT), Asked("Text", needed=True, clean=markdown)] = ""
 
 
-def wrong_announcement(given: Written) -> dict[str, str]:
-    """Mistakes by field."""
-    found: dict[str, str] = {}
-    if not given.title or len(given.title) > LONGEST_TITLE or not given.title.isprintable():
-        found["title"] = f"The title must be one line of 1 to {LONGEST_TITLE} printable characters."
-    if not given.text:
-        found["text"] = "Enter a text."
-    elif len(given.text) > LONGEST_TEXT:
-        found["text"] = f"This text is too long. The limit is {LONGEST_TEXT:,} characters."
-    elif len(render_text(given.text)) > LONGEST_PAGE:
-        found["text"] = "This text makes too large a page. Use smaller tables."
-    return found
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAnnouncement(Written):
+    """A new announcement.
+
+    title: one line
+    text: Markdown
+    assignment: the short name of the assignment that it is about; "" for the whole course
+    """
+
+    assignment: Annotated[str, Text(f"({SHORT_NAME})?"), Asked("About", form="place")] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedAnnouncement(Written):
+    """A changed announcement. again: show it as new to everyone."""
+
+    again: bool = False
 
 
 def announce(
@@ -222,9 +234,8 @@ def announce(
     given: Written,
     now: datetime | None = None,
 ) -> Announcement:
-    """Publish an announcement on a course, or on one of its assignments; raises CourseError."""
+    """Publish an announcement on a course, or on one of its assignments."""
     moment = now or datetime.now(UTC)
-    _check(session, course_id, given)
     made = Announcement(
         course_id=course_id, assignment_id=None if assignment is None else assignment.id,
         author_id=None if author is None else author.id, title=given.title, text=given.text, created_at=moment,
@@ -236,30 +247,6 @@ def announce(
     return made
 
 
-def change_announcement(
-    session: Session,
-    found: Announcement,
-    actor: Person | None,
-    given: Written,
-    *,
-    again: bool = False,
-    now: datetime | None = None,
-) -> bool:
-    """Change an announcement; returns whether anything changed. Raises CourseError.
-
-    again: show it as new to everyone
-    """
-    moment = now or datetime.now(UTC)
-    _check(session, found.course_id, given)
-    if (found.title, found.text) == (given.title, given.text) and not again:
-        return False
-    found.title, found.text, found.changed_at = given.title, given.text, moment
-    if again:
-        session.execute(delete(SeenAnnouncement).where(SeenAnnouncement.announcement_id == found.id))
-    _note(session, actor, "changed", found, moment, **({"again": True} if again else {}))
-    return True
-
-
 def withdraw(session: Session, found: Announcement, actor: Person | None, now: datetime | None = None) -> None:
     """Hide an announcement from students, unless it is hidden already."""
     moment = now or datetime.now(UTC)
@@ -268,13 +255,62 @@ def withdraw(session: Session, found: Announcement, actor: Person | None, now: d
         _note(session, actor, "withdrawn", found, moment)
 
 
-def publish_again(session: Session, found: Announcement, actor: Person | None, now: datetime | None = None) -> None:
-    """Show a withdrawn announcement to students again; raises CourseError."""
-    moment = now or datetime.now(UTC)
-    _active(session, found.course_id)
-    if found.withdrawn_at is not None:
-        found.withdrawn_at = None
-        _note(session, actor, "published", found, moment, again=True)
+def _announce(session: Session, on: Target, actor: Person | None, given: NewAnnouncement) -> Announcement:
+    _active(on)
+    return announce(session, on.course.id, _about(session, on, given), actor, given)
+
+
+def _change(session: Session, on: Target, actor: Person | None, given: ChangedAnnouncement) -> bool:
+    found, moment = on.item, datetime.now(UTC)
+    _active(on)
+    if (found.title, found.text) == (given.title, given.text) and not given.again:
+        return False
+    found.title, found.text, found.changed_at = given.title, given.text, moment
+    if given.again:
+        session.execute(delete(SeenAnnouncement).where(SeenAnnouncement.announcement_id == found.id))
+    _note(session, actor, "changed", found, moment, **({"again": True} if given.again else {}))
+    return True
+
+
+def _publish_again(session: Session, on: Target, actor: Person | None, _: Nothing) -> None:
+    _active(on)
+    if on.item.withdrawn_at is not None:
+        on.item.withdrawn_at = None
+        _note(session, actor, "published", on.item, datetime.now(UTC), again=True)
+
+
+def _wrong(session: Session, on: Target, given: Written) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if not given.title or not given.title.isprintable():
+        found["title"] = f"The title must be one line of 1 to {LONGEST_TITLE} printable characters."
+    if not given.text:
+        found["text"] = "Enter a text."
+    elif len(given.text) <= LONGEST_TEXT and len(render_text(given.text)) > LONGEST_PAGE:
+        found["text"] = "This text makes too large a page. Use smaller tables."
+    if isinstance(given, NewAnnouncement) and given.assignment and _about(session, on, given) is None:
+        found["assignment"] = "This assignment doesn’t exist. Choose another one."
+    return found
+
+
+def _about(session: Session, on: Target, given: NewAnnouncement) -> Assignment | None:
+    return find_assignment(session, f"{on.course.slug}/{given.assignment}")
+
+
+def _active(on: Target) -> None:
+    if on.course.archived_at is not None:
+        raise CourseError("This course is archived. You can’t announce anything in it.")
+
+
+ANNOUNCE = Act(asks=NewAnnouncement, do=_announce, wrong=_wrong, assistants=True)
+CHANGE = Act(
+    asks=ChangedAnnouncement,
+    do=_change,
+    present=lambda _, on: ChangedAnnouncement(title=on.item.title, text=on.item.text),
+    wrong=_wrong,
+    assistants=True,
+)
+WITHDRAW = Act(asks=Nothing, do=lambda session, on, actor, _: withdraw(session, on.item, actor), assistants=True)
+PUBLISH_AGAIN = Act(asks=Nothing, do=_publish_again, assistants=True)
 
 
 def mark_seen(session: Session, person_id: int, announcements: Collection[int], now: datetime) -> None:
@@ -282,19 +318,6 @@ def mark_seen(session: Session, person_id: int, announcements: Collection[int], 
     rows = [{"announcement_id": each, "person_id": person_id, "seen_at": now} for each in announcements]
     if rows:
         session.execute(insert_into(session, SeenAnnouncement).values(rows).on_conflict_do_nothing())
-
-
-def _check(session: Session, course_id: int, given: Written) -> None:
-    wrong = wrong_announcement(given)
-    if wrong:
-        raise CourseError(" ".join(wrong.values()), wrong)
-    _active(session, course_id)
-
-
-def _active(session: Session, course_id: int) -> None:
-    hold_course(session, course_id)
-    if session.scalar(select(Course.archived_at).where(Course.id == course_id)) is not None:
-        raise CourseError("This course is archived. You can’t announce anything in it.")
 
 
 def _note(

@@ -9,22 +9,18 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from flask import Blueprint, Response, render_template, request, url_for
-from sqlalchemy.orm import Session
 
 from kernels.rendering.page.listing.syntax import Piece, coloured
 from kernels.rendering.text_safety import safe_lines
-from server.accounts.access import not_allowed, nothing_here, viewer
-from server.accounts.limits import Limit, TooOften, count
-from server.accounts.models import Person
-from server.courses.access import Membership, membership, staff_of
-from server.courses.service import CourseError, is_staff, role_in
-from server.courses.staff_pages import Desk, desk_of, staff
+from server.accounts.access import limited, not_allowed, viewer
+from server.accounts.limits import Limit
+from server.courses.access import Membership, membership_in, staff_of
+from server.courses.staff_pages import Desk, acting, desk_of, mistakes_noted, staff
 from server.http.forms import Form, filled, number_of, sent
 from server.http.notes import note
-from server.http.problems import Refused
 from server.http.site import site
 from server.submissions.models import Submission
-from server.submissions.queries import visible_submission
+from server.submissions.queries import submission_of_page
 from server.talk.comments import (
     OpenQuestion,
     Thread,
@@ -94,51 +90,35 @@ def show_comments(public_id: str) -> str:
 @comment_pages.post("")
 def add_comment(public_id: str) -> Response | tuple[str, int]:
     """Store a comment or a reply."""
-    who, form = viewer(), sent("text", "line", "thread")
+    form = sent("text", "line", "thread")
     with site().readers.begin() as session:
-        _submission(session, public_id)
-    _count(who.id)
+        submission_of_page(session, public_id)
+    limited(COMMENTS, "Too many comments", "Wait an hour, then write the next comment.")
     line = _number(form, "line")
     if form.right:
-        try:
-            with site().sessions.begin() as session:
-                found = _submission(session, public_id)
-                author = session.get_one(Person, who.id)
-                made = write_comment(
-                    session, found, author, form["text"], line=line, thread=number_of(form.values, "thread")
-                )
-                anchor = f"thread-{made.thread_id or made.id}"
-            return _back(public_id, "comment-added", anchor)
-        except CourseError as error:
-            form.mistake(next(iter(error.fields), "text"), str(error))
+        with mistakes_noted(form, "text"), site().sessions.begin() as session:
+            found, thread = submission_of_page(session, public_id), number_of(form.values, "thread")
+            made = write_comment(session, found, acting(session), form["text"], line=line, thread=thread)
+            return _back(public_id, "comment-added", f"thread-{made.thread_id or made.id}")
     return _page(public_id, form)[1], 422
 
 
 @comment_pages.post("/<int(max=9007199254740991):number>/remove")
 def remove_one(public_id: str, number: int) -> Response:
     """Remove a comment."""
-    who = viewer()
-    try:
-        with site().sessions.begin() as session:
-            found = _submission(session, public_id)
-            remove_comment(session, found, number, session.get_one(Person, who.id))
-    except CourseError as error:
-        raise _not_possible(error) from error
+    with site().sessions.begin() as session:
+        remove_comment(session, submission_of_page(session, public_id), number, acting(session))
     return _back(public_id, "comment-removed")
 
 
 @comment_pages.post("/<int(max=9007199254740991):number>/settle")
 def settle_one(public_id: str, number: int) -> Response:
     """Take a thread off the list of open questions."""
-    who = viewer()
-    try:
-        with site().sessions.begin() as session:
-            found = _submission(session, public_id)
-            if not is_staff(role_in(session, who.id, found.assignment.course_id)):
-                raise not_allowed("Only course staff can do this.")
-            settle(session, found, number, session.get_one(Person, who.id))
-    except CourseError as error:
-        raise _not_possible(error) from error
+    with site().sessions.begin() as session:
+        found = submission_of_page(session, public_id)
+        if not membership_in(session, found.assignment.course).is_staff:
+            raise not_allowed("Only course staff can do this.")
+        settle(session, found, number, acting(session))
     return _back(public_id, "question-settled", f"thread-{number}")
 
 
@@ -151,16 +131,14 @@ def lines(text: str) -> list[str]:
 def _page(public_id: str, form: Form) -> tuple[CommentsPage, str]:
     who = viewer()
     with site().readers.begin() as session:
-        found = _submission(session, public_id)
-        role = role_in(session, who.id, found.assignment.course_id)
-        assert role is not None, "visible_submission found it"
+        found = submission_of_page(session, public_id)
         threads = threads_of(session, found.id)
         by_line: dict[int, list[Thread]] = defaultdict(list)
         for thread in threads:
             by_line[thread.line or 0].append(thread)
         shown, after = _listing(found.source.content.decode("utf-8", "replace"), by_line)
         page = CommentsPage(
-            membership(found.assignment.course, role), found, who.id, found.person_id == who.id,
+            membership_in(session, found.assignment.course), found, who.id, found.person_id == who.id,
             by_line.get(0, ()), shown, after, form,
         )  # fmt: skip
         return page, render_template("talk/comments.html", page=page)
@@ -184,13 +162,6 @@ def _threads(page: CommentsPage) -> list[Thread]:
     return [*page.whole, *(thread for line in page.lines for thread in line.threads)]
 
 
-def _submission(session: Session, public_id: str) -> Submission:
-    found = visible_submission(session, viewer().id, public_id)
-    if found is None:
-        raise nothing_here()
-    return found
-
-
 def _number(form: Form, name: str) -> int | None:
     text = form[name]
     if not text:
@@ -199,20 +170,6 @@ def _number(form: Form, name: str) -> int | None:
         form.mistake(name, "The line must be a whole number.")
         return None
     return int(text)
-
-
-def _count(person: int) -> None:
-    try:
-        count(site().sessions, COMMENTS, f"person {person}")
-    except TooOften as often:
-        raise Refused(
-            429, "too_often", "Too many comments", "Wait an hour, then write the next comment.",
-            {"Retry-After": str(often.seconds)},
-        ) from often  # fmt: skip
-
-
-def _not_possible(error: CourseError) -> Refused:
-    return Refused(409, "not_possible", "This isn’t possible", str(error))
 
 
 def _back(public_id: str, notice: str, anchor: str = "") -> Response:

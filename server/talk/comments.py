@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session, joinedload
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment, Course, Membership
-from server.courses.service import CourseError, hold_course, is_staff, role_in
+from server.courses.service import CourseError, hold_course, is_staff
 from server.submissions.models import Submission
+from server.submissions.service import reader_role
 from server.talk.models import LONGEST_COMMENT, Comment
 from server.text import storable
 
@@ -271,12 +272,10 @@ def _active(session: Session, submission: Submission) -> None:
 def _writes_as_staff(session: Session, submission: Submission, person: Person | None) -> bool:
     if person is None:
         return True
-    role = role_in(session, person.id, submission.assignment.course_id)
-    if is_staff(role):
-        return True
-    if role is None or person.id != submission.person_id:
+    role = reader_role(session, person.id, submission)
+    if role is None:
         raise CourseError("Only its owner and course staff can comment on a submission.")
-    return False
+    return is_staff(role)
 
 
 def _thread(session: Session, submission: Submission, number: int) -> Comment:

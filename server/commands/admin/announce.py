@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,23 @@ from sqlalchemy.orm import Session
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
+from server.acts.act import Target, assignment_target
+from server.commands.acts import Named, verb
 from server.commands.course_times import clock_text, zone_of
 from server.commands.database import in_session
 from server.commands.names import assignment_named, course_named
 from server.courses.models import Course
-from server.talk import announcements
-from server.talk.announcements import LONGEST_TEXT, StaffLine, find_announcement, staff_announcements, written
+from server.talk.announcements import (
+    ANNOUNCE,
+    CHANGE,
+    LONGEST_TEXT,
+    PUBLISH_AGAIN,
+    WITHDRAW,
+    NewAnnouncement,
+    StaffLine,
+    find_announcement,
+    staff_announcements,
+)
 from server.talk.models import Announcement
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
@@ -72,9 +84,9 @@ def add(session: Session, name: str, title: str, file: Path) -> Answer:
       tilelab admin announce add cs483 "Midterm on Friday" midterm.md
       echo "Submit until Monday." | tilelab admin announce add cs483/tiled "Later deadline" -
     """  # noqa: D301 - click reads the escape
-    about = assignment_named(session, name) if "/" in name else None
-    of = course_named(session, name) if about is None else about.course
-    made = announcements.announce(session, of.id, about, None, written(title, _read(file)))
+    on = assignment_target(assignment_named(session, name)) if "/" in name else Target(course_named(session, name))
+    given = NewAnnouncement(title=title, text=_read(file), assignment=name.partition("/")[2])
+    made = ANNOUNCE.carry_out(session, on, None, lambda _: given)
     return Answer(_shown(made), f"Published announcement {made.id}.")
 
 
@@ -93,51 +105,44 @@ def change(session: Session, course: str, number: int, title: str | None, file: 
     Example:
       tilelab admin announce change cs483 3 --file midterm.md --again
     """  # noqa: D301 - click reads the escape
-    found = _find(session, course_named(session, course), number)
-    given = written(found.title if title is None else title, found.text if file is None else _read(file))
-    changed = announcements.change_announcement(session, found, None, given, again=again)
-    return Answer(_shown(found), "Announcement changed." if changed else "Nothing to change.")
+    on = _announcement(session, course, number)
+    given: dict[str, Any] = {"title": title, "text": None if file is None else _read(file), "again": again}
+    asked = {name: value for name, value in given.items() if value is not None}
+    changed = CHANGE.carry_out(session, on, None, lambda now: replace(now, **asked))
+    return Answer(_shown(on.item), "Announcement changed." if changed else "Nothing to change.")
 
 
-@announce.command()
-@click.argument("course")
-@_number
-@answering()
-@in_session
-def withdraw(session: Session, course: str, number: int) -> Answer:
+def _announcement(session: Session, course: str, number: int) -> Target:
+    of = course_named(session, course)
+    found = find_announcement(session, of.id, number)
+    if found is None:
+        raise WrongUse(f"no announcement {number}. `tilelab admin announce list {of.slug}` shows all.")
+    return Target(of, item=found)
+
+
+_ANNOUNCEMENT = Named((click.argument("course"), _number), _announcement)
+
+
+@verb(announce, WITHDRAW, _ANNOUNCEMENT)
+def withdraw(_session: Session, on: Target, _: None) -> Answer:
     """Hide announcement NUMBER of COURSE from students.
 
     \b
     Example:
       tilelab admin announce withdraw cs483 3
     """  # noqa: D301 - click reads the escape
-    found = _find(session, course_named(session, course), number)
-    announcements.withdraw(session, found, None)
-    return Answer(_shown(found), f"Announcement {number} is withdrawn. Students no longer see it.")
+    return Answer(_shown(on.item), f"Announcement {on.item.id} is withdrawn. Students no longer see it.")
 
 
-@announce.command()
-@click.argument("course")
-@_number
-@answering()
-@in_session
-def publish(session: Session, course: str, number: int) -> Answer:
+@verb(announce, PUBLISH_AGAIN, _ANNOUNCEMENT)
+def publish(_session: Session, on: Target, _: None) -> Answer:
     """Show the withdrawn announcement NUMBER of COURSE again.
 
     \b
     Example:
       tilelab admin announce publish cs483 3
     """  # noqa: D301 - click reads the escape
-    found = _find(session, course_named(session, course), number)
-    announcements.publish_again(session, found, None)
-    return Answer(_shown(found), f"Announcement {number} is published.")
-
-
-def _find(session: Session, course: Course, number: int) -> Announcement:
-    found = find_announcement(session, course.id, number)
-    if found is None:
-        raise WrongUse(f"no announcement {number}. `tilelab admin announce list {course.slug}` shows all.")
-    return found
+    return Answer(_shown(on.item), f"Announcement {on.item.id} is published.")
 
 
 def _read(file: Path) -> str:

@@ -13,13 +13,15 @@ from sqlalchemy.orm import Session
 from kernels.exercise import ExerciseError
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
+from server.acts.act import Target
+from server.commands.acts import Named, verb
 from server.commands.database import database_in_use, in_session
 from server.commands.names import course_named, on_assignment, on_course
 from server.commands.revocation import revoke
 from server.courses.models import Assignment, Course, Exercise
 from server.courses.service import CourseError, hold_course
 from server.exercises import service
-from server.exercises.proof import proof_of
+from server.exercises.proof import DISCARD, proof_of
 from server.exercises.service import OwnExercise, find_own, own_exercises, version_of
 from server.exercises.upload import Upload, read_folder, read_zip, write_zip
 from server.regrades.new_version import use_version
@@ -173,21 +175,20 @@ def publish(name: str) -> Answer:
     return Answer({"exercise": name, "version": number}, f"Published version {number} of {name}.")
 
 
-@exercise.command()
-@_name
-@answering()
-def discard(name: str) -> Answer:
+def _on_exercise(session: Session, name: str) -> Target:
+    course, own = _own(session, name)
+    return Target(course, item=own.name)
+
+
+@verb(exercise, DISCARD, Named((_name,), _on_exercise))
+def discard(_session: Session, on: Target, _: object) -> Answer:
     """Delete the draft of an exercise. Published versions stay.
 
     \b
     Example:
       tilelab admin exercise discard cs483/matvec
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions:
-        with sessions.begin() as session:
-            course, own = _own(session, name)
-            tickets = service.discard(session, course, own.name, None)
-        revoke(tickets)
+    name = f"{on.course.slug}/{on.item}"
     return Answer({"exercise": name, "discarded": True}, f"Discarded the draft of {name}.")
 
 

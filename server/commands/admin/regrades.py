@@ -12,6 +12,8 @@ from sqlalchemy.orm import Session
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from kernels.wording import plural, rounded_points
+from server.acts.act import Target, assignment_target
+from server.commands.acts import Named, verb
 from server.commands.course_times import clock_text, zone_of
 from server.commands.database import database_in_use
 from server.commands.names import assignment_named, course_named, on_assignment, on_course
@@ -21,7 +23,7 @@ from server.courses.models import Assignment, Course
 from server.grades.grade import Grade
 from server.regrades.service import Regrade, cancel_waiting, changed_verdicts, runs
 from server.regrades.staged_preview import Preview, preview
-from server.regrades.staging import apply, drop, find_staged, progress
+from server.regrades.staging import DROP, apply, find_staged, progress
 from server.submissions.models import StagedRegrade
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
@@ -137,23 +139,22 @@ def apply_staged(session: Session, assignment: Assignment, confirmed: str) -> An
     return Answer({"assignment": assignment.name, "applied": count, **_changes_shown(changes)}, f"Applied: {count:,}.")
 
 
-@regrades.command("drop")
-@click.argument("assignment", metavar="COURSE/ASSIGNMENT")
-@answering()
-def drop_staged(assignment: str) -> Answer:
+def _with_staged(session: Session, assignment: str) -> Target:
+    found = assignment_named(session, assignment)
+    _staged(session, found)
+    return assignment_target(found)
+
+
+@verb(regrades, DROP, Named((click.argument("assignment", metavar="COURSE/ASSIGNMENT"),), _with_staged), name="drop")
+def drop_staged(_session: Session, on: Target, _: object) -> Answer:
     """Delete an assignment's staged regrade. Nothing changes.
 
     \b
     Example:
       tilelab admin regrades drop cs483/tiled
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions:
-        with sessions.begin() as session:
-            found = assignment_named(session, assignment)
-            _staged(session, found)
-            tickets = drop(session, found, None)
-        revoke(tickets)
-    return Answer({"assignment": assignment, "dropped": True}, f"Dropped the staged regrade of {assignment}.")
+    name = on.assignment.name
+    return Answer({"assignment": name, "dropped": True}, f"Dropped the staged regrade of {name}.")
 
 
 def _staged(session: Session, assignment: Assignment) -> StagedRegrade:

@@ -11,8 +11,9 @@ from sqlalchemy import Engine, update
 from bench.copies.authors import kernel
 from bench.copies.disguises import disguised
 from server.accounts.models import Person
+from server.acts.act import Target
 from server.copies.exact_copies import count_copies
-from server.copies.looked_at import fold, mark_fine
+from server.copies.looked_at import MARK, fold
 from server.copies.similar import Group, Similar, SimilarPair, Work, given_code, shared_files, similar, works_of
 from server.courses.models import Assignment, Membership, Role
 from server.submissions.models import LookedAtPair
@@ -206,5 +207,6 @@ def test_the_overview_says_at_once_that_files_are_identical(portal: Portal, tom:
         assignment = session.get_one(Assignment, course.assignment)
         ((first, *others),) = shared_files(session, assignment)
         for other in others:
-            mark_fine(session, assignment, (first, other), None)
+            on = Target(assignment.course, assignment, item=(first, other))
+            MARK.carry_out(session, on, None, lambda mark: mark)
     assert 'data-needs="copies"' not in tom.page("/staff/gpu/")

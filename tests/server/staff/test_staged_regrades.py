@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import select, text
 
 from kernels.verdict import Verdict
+from server.acts.act import assignment_target
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Role
 from server.database.base import Base
@@ -19,7 +20,7 @@ from server.grades.losses import students_grades
 from server.grading.models import Job
 from server.recording.record import record
 from server.regrades.staged_preview import Preview, preview
-from server.regrades.staging import apply, drop, find_staged, progress, stage
+from server.regrades.staging import DROP, apply, find_staged, progress, stage
 from server.standings.models import Standing
 from server.standings.ranks import BEST_FIRST
 from server.standings.service import set_listed
@@ -54,7 +55,8 @@ class Stage:
 
     def drop(self) -> None:
         with self.course.sessions.begin() as session:
-            drop(session, session.get_one(Assignment, self.course.assignment), None)
+            on = assignment_target(session.get_one(Assignment, self.course.assignment))
+            DROP.carry_out(session, on, None, lambda nothing: nothing)
 
     def preview(self) -> Preview:
         with self.course.sessions.begin() as session:

@@ -11,7 +11,7 @@ from server.audit.models import AuditEvent
 from server.courses.handouts import render_text
 from server.courses.models import Course, Membership, Role
 from server.talk import announcements
-from server.talk.announcements import LONGEST_TEXT, written, wrong_announcement
+from server.talk.announcements import LONGEST_TEXT
 from server.talk.models import Announcement, SeenAnnouncement
 from tests.server.course import NOW
 from tests.server.web.conftest import Portal
@@ -160,8 +160,11 @@ def test_a_text_cannot_leave_its_place() -> None:
     assert "\u202e" not in page
 
 
-def test_a_text_that_makes_a_huge_page_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_that_makes_a_huge_page_is_refused(
+    portal: Portal, tom: BrowserClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = "|" * 100 + "\n" + "|-" * 99 + "|\n" + "|\n" * 20
-    assert wrong_announcement(written("Table", table)) == {}
+    publish(tom, text=table)
     monkeypatch.setattr(announcements, "LONGEST_PAGE", 10_000)
-    assert set(wrong_announcement(written("Table", table))) == {"text"}
+    assert tom.post_form(STAFF, **(EXAM | {"text": table})).status_code == 422
+    assert len(found(portal)) == 1
