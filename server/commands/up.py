@@ -30,7 +30,7 @@ def up(demo: bool, data: Path | None, host: str, port: int, verbose: bool, allow
     Examples:
       tilelab up --demo
       tilelab up --data /srv/tilelab --host 0.0.0.0 --port 80
-    """  # noqa: D301 - click reads the escape
+    """
     from server.up.data_folder import default_folder
     from server.up.whole_server import CannotRun, Options, run_everything
 

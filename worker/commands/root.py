@@ -163,7 +163,7 @@ def tilelab() -> None:
     Example:
       tilelab exercises tiled --starter > my.cu
       tilelab grade my.cu
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 def leave(code: Exit) -> NoReturn:

@@ -50,4 +50,4 @@ def admin() -> None:
       tilelab admin migrate
       tilelab admin course add demo "Demo course"
       tilelab admin user add ada@university.edu "Ada Lovelace" --course demo --role instructor
-    """  # noqa: D301 - click reads the escape
+    """

@@ -47,7 +47,7 @@ def announce() -> None:
       tilelab admin announce add cs483/tiled "Later deadline" -
       tilelab admin announce list cs483
       tilelab admin announce withdraw cs483 3
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 @announce.command("list")
@@ -61,7 +61,7 @@ def list_all(session: Session, course: str, limit: int) -> Answer:
     \b
     Example:
       tilelab admin announce list cs483
-    """  # noqa: D301 - click reads the escape
+    """
     of = course_named(session, course)
     part = staff_announcements(session, of.id, limit)
     head = ["number", "written", "about", "title", "seen by"]
@@ -83,7 +83,7 @@ def add(session: Session, name: str, title: str, file: Path) -> Answer:
     Example:
       tilelab admin announce add cs483 "Midterm on Friday" midterm.md
       echo "Submit until Monday." | tilelab admin announce add cs483/tiled "Later deadline" -
-    """  # noqa: D301 - click reads the escape
+    """
     on = assignment_target(assignment_named(session, name)) if "/" in name else Target(course_named(session, name))
     given = NewAnnouncement(title=title, text=_read(file), assignment=name.partition("/")[2])
     made = ANNOUNCE.carry_out(session, on, None, lambda _: given)
@@ -104,7 +104,7 @@ def change(session: Session, course: str, number: int, title: str | None, file: 
     \b
     Example:
       tilelab admin announce change cs483 3 --file midterm.md --again
-    """  # noqa: D301 - click reads the escape
+    """
     on = _announcement(session, course, number)
     given: dict[str, Any] = {"title": title, "text": None if file is None else _read(file), "again": again}
     asked = {name: value for name, value in given.items() if value is not None}
@@ -130,7 +130,7 @@ def withdraw(_session: Session, on: Target, _: None) -> Answer:
     \b
     Example:
       tilelab admin announce withdraw cs483 3
-    """  # noqa: D301 - click reads the escape
+    """
     return Answer(_shown(on.item), f"Announcement {on.item.id} is withdrawn. Students no longer see it.")
 
 
@@ -141,7 +141,7 @@ def publish(_session: Session, on: Target, _: None) -> Answer:
     \b
     Example:
       tilelab admin announce publish cs483 3
-    """  # noqa: D301 - click reads the escape
+    """
     return Answer(_shown(on.item), f"Announcement {on.item.id} is published.")
 
 

@@ -55,7 +55,7 @@ def assignment() -> None:
       tilelab admin assignment change cs483/tiled --closes 2026-03-04T23:59 --late-percent 20
       tilelab admin assignment extend cs483/tiled ada@university.edu --due 2026-03-08T23:59
       tilelab admin assignment update --all
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 @assignment.command("set")
@@ -96,7 +96,7 @@ def set_exercise(
     Example:
       tilelab admin assignment set cs483 tiled --device-class h200 --points 10 --due 2026-03-01T23:59
       tilelab admin assignment set cs483 ./my_exercises/matvec --points 5
-    """  # noqa: D301 - click reads the escape
+    """
     terms = Terms(slug=name, device_class=device_class, arch=arch, tile=tile)
     with database_in_use() as sessions:
         with sessions.begin() as session:
@@ -130,7 +130,7 @@ def change(session: Session, found: Assignment, confirmed: str, **given: Any) ->
     Example:
       tilelab admin assignment change cs483/tiled --due 2026-03-02T23:59
       tilelab admin assignment change cs483/tiled --freeze none --attempts any
-    """  # noqa: D301 - click reads the escape
+    """
     asked = _settings_asked_for(given, found.course)
     changed = carry_out(SETTINGS, session, assignment_target(found), asked, confirmed)
     shown, now = _shown(found), told(SETTINGS, asked, found.course)
@@ -148,7 +148,7 @@ def order_assignments(session: Session, course: Course, names: tuple[str, ...], 
     \b
     Example:
       tilelab admin assignment order cs483 vecadd naive tiled
-    """  # noqa: D301 - click reads the escape
+    """
     if by_deadline and names:
         raise WrongUse("use either assignments or --by-deadline.")
     if by_deadline:
@@ -169,7 +169,7 @@ def delete(name: str, yes: bool) -> Answer:
     \b
     Example:
       tilelab admin assignment delete cs483/tiled
-    """  # noqa: D301 - click reads the escape
+    """
     with database_in_use() as sessions:
         with sessions.begin() as session:
             losses = losses_of_assignment(session, assignment_named(session, name))
@@ -197,7 +197,7 @@ def extend(session: Session, name: str, email: str, withdraw: bool, confirmed: s
     Example:
       tilelab admin assignment extend cs483/tiled ada@university.edu --due 2026-03-08T23:59 --reason "was ill"
       tilelab admin assignment extend cs483/tiled ada@university.edu --withdraw
-    """  # noqa: D301 - click reads the escape
+    """
     on = assignment_target(assignment_named(session, name), person_named(session, email).id)
     asked = asked_for(EXTENSION, given, on.course)
     shown = {"email": email, "extended": not withdraw}
@@ -229,7 +229,7 @@ def extend_many(name: str, file: Path, confirmed: str) -> Answer:
     \b
     Example:
       tilelab admin assignment extend-many cs483/tiled extensions.csv
-    """  # noqa: D301 - click reads the escape
+    """
     text = read_table(file)
     with database_in_use() as sessions, sessions.begin() as session:
         found = assignment_named(session, name)
@@ -270,7 +270,7 @@ def update(name: str | None, everything: bool, folder: Path | None, unchecked: b
     Example:
       tilelab admin assignment update --all
       tilelab admin assignment update cs483/mine --exercises my_exercises
-    """  # noqa: D301 - click reads the escape
+    """
     if everything == (name is not None):
         raise WrongUse("use either COURSE/ASSIGNMENT or --all.")
     if folder is not None and name is None:

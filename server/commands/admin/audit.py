@@ -42,7 +42,7 @@ def audit(
     Example:
       tilelab admin audit --area worker
       tilelab admin audit cs483 --area assignment --by ada@university.edu
-    """  # noqa: D301 - click reads the escape
+    """
     of = None if course is None else course_named(session, course)
     zone = zone_named("UTC") if of is None else zone_of(of)
     found = read_entries(

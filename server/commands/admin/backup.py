@@ -28,7 +28,7 @@ def backup(file: Path, replace: bool) -> Answer:
     Example:
       tilelab admin backup /var/backups/tilelab-$(date +%F).zip
       tilelab admin backup - | gpg --encrypt --recipient backups > tilelab.zip.gpg
-    """  # noqa: D301 - click reads the escape
+    """
     from server.operations.backup import BackupRefused, back_up, stream
 
     to_pipe = str(file) == "-"

@@ -31,7 +31,7 @@ def comments() -> None:
       tilelab admin comments questions cs483
       tilelab admin comments show 6f1c2a9e
       tilelab admin comments write 6f1c2a9e "Use a barrier here." --line 12
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 @comments.command()
@@ -42,7 +42,7 @@ def questions(session: Session, course: Course, limit: int) -> Answer:
     \b
     Example:
       tilelab admin comments questions cs483
-    """  # noqa: D301 - click reads the escape
+    """
     found, number = open_questions(session, course.id, limit)
     head = ["number", "waits since", "submission", "student", "question"]
     rows = [
@@ -65,7 +65,7 @@ def show(session: Session, submission: Submission) -> Answer:
     \b
     Example:
       tilelab admin comments show 6f1c2a9e
-    """  # noqa: D301 - click reads the escape
+    """
     found = threads_of(session, submission.id)
     text = "\n".join(line for thread in found for line in _lines(thread)) if found else "No comments yet."
     return Answer([_shown(thread) for thread in found], text)
@@ -84,7 +84,7 @@ def write(session: Session, submission: Submission, text: str, line: int | None,
     Example:
       tilelab admin comments write 6f1c2a9e "Use a barrier here." --line 12
       tilelab admin comments write 6f1c2a9e "Yes, until Friday." --reply 17
-    """  # noqa: D301 - click reads the escape
+    """
     if line is not None and reply is not None:
         raise WrongUse("--line and --reply exclude each other: a reply is about its comment's line.")
     made = service.write_comment(session, submission, None, text, line=line, thread=reply)
@@ -99,7 +99,7 @@ def remove(session: Session, submission: Submission, number: int) -> Answer:
     \b
     Example:
       tilelab admin comments remove 6f1c2a9e 17
-    """  # noqa: D301 - click reads the escape
+    """
     service.remove_comment(session, submission, number, None)
     return Answer({"number": number}, f"Comment {number} is removed.")
 
@@ -112,7 +112,7 @@ def settle(session: Session, submission: Submission, number: int) -> Answer:
     \b
     Example:
       tilelab admin comments settle 6f1c2a9e 17
-    """  # noqa: D301 - click reads the escape
+    """
     service.settle(session, submission, number, None)
     return Answer({"number": number}, f"Question {number} is settled.")
 

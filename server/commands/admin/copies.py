@@ -33,7 +33,7 @@ def copies(session: Session, course: str, assignment: str) -> Answer:
     Example:
       tilelab admin copies cs483 tiled
       tilelab admin copies cs483 tiled --json
-    """  # noqa: D301 - click reads the escape
+    """
     one = assignment_named(session, f"{course}/{assignment}")
     marks = marks_of(session, one)
     given = (works_of(session, one), shared_files(session, one), given_code(session, one))

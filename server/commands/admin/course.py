@@ -46,7 +46,7 @@ def course() -> None:
       tilelab admin course enrol cs483 ada@university.edu --role instructor
       tilelab admin course code cs483
       tilelab admin course assign cs483 tiled --device-class h200 --due 2026-03-01T23:59
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 @course.command()
@@ -60,7 +60,7 @@ def add(session: Session, slug: str, title: str) -> Answer:
     \b
     Example:
       tilelab admin course add cs483 "Applied Parallel Programming"
-    """  # noqa: D301 - click reads the escape
+    """
     made = service.create_course(session, slug, title)
     note(session, None, "course.created", f"course {made.slug}", course_id=made.id)
     shown = _settings(made)
@@ -77,7 +77,7 @@ def change(session: Session, found: Course, **given: Any) -> Answer:
       tilelab admin course change cs483 --title "Parallel Programming" --zone America/Chicago
       tilelab admin course change cs483 --late-days 3
       tilelab admin course change cs483 --archived
-    """  # noqa: D301 - click reads the escape
+    """
     asked = asked_for(COURSE_SETTINGS, given, found)
     changed = carry_out(COURSE_SETTINGS, session, Target(found), asked)
     over = f", {plural(found.late_days, 'late day')}" if "late_days" in asked else ""
@@ -113,7 +113,7 @@ def copy(
     \b
     Example:
       tilelab admin course copy cs483 cs483-s27 --starts 2027-01-18 --instructor ada@university.edu
-    """  # noqa: D301 - click reads the escape
+    """
     if days and starts:
         raise WrongUse("use either --days or --starts.")
     found = course_named(session, slug)
@@ -135,7 +135,7 @@ def delete(slug: str, yes: bool) -> Answer:
     \b
     Example:
       tilelab admin course delete cs483-test
-    """  # noqa: D301 - click reads the escape
+    """
     with database_in_use() as sessions:
         with sessions.begin() as session:
             losses = losses_of_course(session, course_named(session, slug))
@@ -159,7 +159,7 @@ def code(session: Session, found: Course) -> Answer:
     \b
     Example:
       tilelab admin course code cs483
-    """  # noqa: D301 - click reads the escape
+    """
     made = roster.make_code(session, found, None)
     return Answer({"slug": found.slug, "code": made}, made)
 
@@ -172,7 +172,7 @@ def no_code(session: Session, found: Course) -> Answer:
     \b
     Example:
       tilelab admin course no-code cs483
-    """  # noqa: D301 - click reads the escape
+    """
     roster.withdraw_code(session, found, None)
     return Answer({"slug": found.slug, "code": None}, f"{found.slug} has no enrolment code.")
 
@@ -187,7 +187,7 @@ def list_courses(session: Session, slug: str | None) -> Answer:
     \b
     Example:
       tilelab admin course list cs483 --json
-    """  # noqa: D301 - click reads the escape
+    """
     found = service.courses(session) if slug is None else [course_named(session, slug)]
     shown = [_shown(session, entry, with_members=slug is not None) for entry in found]
     lines = [line for entry in found for line in _lines(session, entry, with_members=slug is not None)]
@@ -205,7 +205,7 @@ def enrol(session: Session, found: Course, emails: tuple[str, ...], role: str) -
     \b
     Example:
       tilelab admin course enrol cs483 ada@university.edu bob@university.edu
-    """  # noqa: D301 - click reads the escape
+    """
     for email in emails:
         person = find_person(session, email)
         if person is None:

@@ -43,7 +43,7 @@ def exercise() -> None:
       tilelab admin exercise add cs483 ./my_exercises/matvec
       tilelab admin exercise publish cs483/matvec
       tilelab admin assignment set cs483 matvec --own --points 10
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 @exercise.command()
@@ -60,7 +60,7 @@ def add(course: str, source: Path, name: str) -> Answer:
     Example:
       tilelab admin exercise add cs483 ./my_exercises/matvec
       tilelab admin exercise add cs483 matvec.zip --name matvec-2
-    """  # noqa: D301 - click reads the escape
+    """
     upload = _refused(lambda: _read(source))
     chosen = name or upload.name or source.stem
     with database_in_use() as sessions:
@@ -84,7 +84,7 @@ def list_exercises(session: Session, course: Course) -> Answer:
     \b
     Example:
       tilelab admin exercise list cs483
-    """  # noqa: D301 - click reads the escape
+    """
     found = own_exercises(session, course.id)
     head = ["exercise", "version", "draft", "assignments", "title"]
     rows = [
@@ -111,7 +111,7 @@ def show(session: Session, name: str) -> Answer:
     \b
     Example:
       tilelab admin exercise show cs483/matvec
-    """  # noqa: D301 - click reads the escape
+    """
     _, own = _own(session, name)
     lines = [f"{name}: {safe(own.newest.title)}"]
     lines += [f"  version {row.number}, published {row.published_at:%Y-%m-%d %H:%M} UTC" for row in own.versions]
@@ -140,7 +140,7 @@ def check(name: str) -> Answer:
     \b
     Example:
       tilelab admin exercise check cs483/matvec
-    """  # noqa: D301 - click reads the escape
+    """
     with database_in_use() as sessions, sessions.begin() as session:
         _, files = _draft(session, name)
     return _proven(name, files)
@@ -158,7 +158,7 @@ def publish(name: str) -> Answer:
     \b
     Example:
       tilelab admin exercise publish cs483/matvec
-    """  # noqa: D301 - click reads the escape
+    """
     with database_in_use() as sessions:
         with sessions.begin() as session:
             draft, files = _draft(session, name)
@@ -187,7 +187,7 @@ def discard(_session: Session, on: Target, _: object) -> Answer:
     \b
     Example:
       tilelab admin exercise discard cs483/matvec
-    """  # noqa: D301 - click reads the escape
+    """
     name = f"{on.course.slug}/{on.item}"
     return Answer({"exercise": name, "discarded": True}, f"Discarded the draft of {name}.")
 
@@ -206,7 +206,7 @@ def export(session: Session, name: str, file: Path, number: int | None, draft: b
     Example:
       tilelab admin exercise export cs483/matvec matvec.zip
       tilelab admin exercise export cs483/matvec matvec.zip --version 1
-    """  # noqa: D301 - click reads the escape
+    """
     _, own = _own(session, name)
     if draft and number is not None:
         raise WrongUse("use either --version or --draft.")
@@ -233,7 +233,7 @@ def use(session: Session, assignment: Assignment, number: int) -> Answer:
     \b
     Example:
       tilelab admin exercise use cs483/lab-2 --version 2
-    """  # noqa: D301 - click reads the escape
+    """
     staged = use_version(session, assignment, number, None)
     text = (
         f"Staged version {number}. See what would change with `tilelab admin regrades staged {assignment.name}`."

@@ -23,7 +23,7 @@ def export() -> None:
     \b
     Example:
       tilelab admin export grades cs483 > grades.csv
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 @export.command()
@@ -41,7 +41,7 @@ def grades(session: Session, course: str, section: str, dropped: bool) -> Answer
     \b
     Example:
       tilelab admin export grades cs483 > grades.csv
-    """  # noqa: D301 - click reads the escape
+    """
     found = course_named(session, course)
     criteria = GradesCriteria(section=section, dropped="yes" if dropped else "no")
     book = gradebook(session, found.id, roster(session, found.id, criteria.students))

@@ -31,7 +31,7 @@ def grade() -> None:
       tilelab admin grade excuse cs483/tiled ada@university.edu --reason "was ill"
       tilelab admin grade hold cs483/tiled ada@university.edu
       tilelab admin grade reset cs483/tiled ada@university.edu
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 @grade.command()
@@ -45,7 +45,7 @@ def show(session: Session, name: str, email: str) -> Answer:
     \b
     Example:
       tilelab admin grade show cs483/tiled ada@university.edu
-    """  # noqa: D301 - click reads the escape
+    """
     return _answer(session, assignment_target(assignment_named(session, name), person_named(session, email).id))
 
 
@@ -56,7 +56,7 @@ def set_points(session: Session, on: Target, _: bool) -> Answer:
     \b
     Example:
       tilelab admin grade set cs483/tiled ada@university.edu 8 --reason "shown in the lab"
-    """  # noqa: D301 - click reads the escape
+    """
     return _answer(session, on)
 
 
@@ -67,7 +67,7 @@ def excuse(session: Session, on: Target, _: bool) -> Answer:
     \b
     Example:
       tilelab admin grade excuse cs483/tiled ada@university.edu --reason "was ill"
-    """  # noqa: D301 - click reads the escape
+    """
     return _answer(session, on)
 
 
@@ -80,7 +80,7 @@ def hold(session: Session, on: Target, _: bool) -> Answer:
     \b
     Example:
       tilelab admin grade hold cs483/tiled ada@university.edu
-    """  # noqa: D301 - click reads the escape
+    """
     return _answer(session, on)
 
 
@@ -91,7 +91,7 @@ def release(session: Session, on: Target, _: bool) -> Answer:
     \b
     Example:
       tilelab admin grade release cs483/tiled ada@university.edu
-    """  # noqa: D301 - click reads the escape
+    """
     return _answer(session, on)
 
 
@@ -102,7 +102,7 @@ def reset(session: Session, on: Target, _: bool) -> Answer:
     \b
     Example:
       tilelab admin grade reset cs483/tiled ada@university.edu
-    """  # noqa: D301 - click reads the escape
+    """
     return _answer(session, on)
 
 

@@ -39,7 +39,7 @@ def jobs() -> None:
     Example:
       tilelab admin jobs list --verdict system_error
       tilelab admin jobs retry 17 18
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 @jobs.command("list")
@@ -64,7 +64,7 @@ def list_jobs(
     Examples:
       tilelab admin jobs list --state queued --older-than 10m
       tilelab admin jobs list --person ada@university.edu --assignment demo/tiled --json
-    """  # noqa: D301 - click reads the escape
+    """
     now = datetime.now(UTC)
     with database_in_use() as sessions, sessions.begin() as session:
         wanted = Filter(
@@ -89,7 +89,7 @@ def show(session: Session, job: int) -> Answer:
     \b
     Example:
       tilelab admin jobs show 17
-    """  # noqa: D301 - click reads the escape
+    """
     found = whole_job(session, job, datetime.now(UTC))
     if found is None:
         raise WrongUse(_no_job(job))
@@ -110,7 +110,7 @@ def retry_jobs(numbers: tuple[int, ...], assignment: str | None, confirmed: str)
     Examples:
       tilelab admin jobs retry 17
       tilelab admin jobs retry --assignment demo/tiled
-    """  # noqa: D301 - click reads the escape
+    """
     if bool(numbers) == (assignment is not None):
         raise WrongUse("use either numbers of jobs or --assignment.")
     with database_in_use() as sessions, sessions.begin() as session:
@@ -136,7 +136,7 @@ def cancel_jobs(numbers: tuple[int, ...]) -> Answer:
     \b
     Example:
       tilelab admin jobs cancel 17 18
-    """  # noqa: D301 - click reads the escape
+    """
     done: list[int] = []
     others: list[tuple[int, str]] = []
     with database_in_use() as sessions:

@@ -20,7 +20,7 @@ def migrate(only_check: bool) -> Answer:
     \b
     Example:
       DATABASE_URL=postgresql://tilelab@db/tilelab tilelab admin migrate
-    """  # noqa: D301 - click reads the escape
+    """
     from server.database.schema import check, newest, upgrade
 
     with engine_in_use() as engine:

@@ -26,7 +26,7 @@ def pair() -> None:
     Example:
       tilelab admin pair fine 6f1c2a9e 81d0c7b3 --note "worked together, allowed"
       tilelab admin pair back 6f1c2a9e 81d0c7b3
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 def _pair(session: Session, left: str, right: str) -> Target:
@@ -48,7 +48,7 @@ def fine(_session: Session, on: Target, _: object) -> Answer:
     \b
     Example:
       tilelab admin pair fine 6f1c2a9e 81d0c7b3
-    """  # noqa: D301 - click reads the escape
+    """
     left, right = (work.public_id for work in on.item)
     return Answer({"left": left, "right": right, "fine": True}, "Marked as looked at.")
 
@@ -60,6 +60,6 @@ def back(_session: Session, on: Target, _: object) -> Answer:
     \b
     Example:
       tilelab admin pair back 6f1c2a9e 81d0c7b3
-    """  # noqa: D301 - click reads the escape
+    """
     left, right = (work.public_id for work in on.item)
     return Answer({"left": left, "right": right, "fine": False}, "The pair is listed again.")

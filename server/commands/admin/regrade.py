@@ -36,7 +36,7 @@ def regrade(assignment: str, staged: bool, dry_run: bool, confirmed: str, **give
       tilelab admin regrade cs483/tiled --stage
       tilelab admin regrade cs483/tiled --verdict system_error
       tilelab admin regrade cs483/tiled --worker gpu-host-2 --since 2026-03-01 --dry-run
-    """  # noqa: D301 - click reads the escape
+    """
     number = 0
     with database_in_use() as sessions, sessions.begin() as session:
         found = assignment_named(session, assignment)

@@ -40,7 +40,7 @@ def regrades() -> None:
       tilelab admin regrades list cs483
       tilelab admin regrades show cs483 17
       tilelab admin regrades staged cs483/tiled
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 @regrades.command("list")
@@ -51,7 +51,7 @@ def list_runs(session: Session, course: Course, limit: int) -> Answer:
     \b
     Example:
       tilelab admin regrades list cs483
-    """  # noqa: D301 - click reads the escape
+    """
     found, zone = runs(session, course.id, limit), zone_of(course)
     text = "\n".join(_lines(found, zone)) if found else f"No regrades in {course.slug} yet."
     return Answer([_shown(run) for run in found], text)
@@ -65,7 +65,7 @@ def show(session: Session, course: Course, number: int) -> Answer:
     \b
     Example:
       tilelab admin regrades show cs483 17
-    """  # noqa: D301 - click reads the escape
+    """
     found, zone = _run(session, course.id, number), zone_of(course)
     otherwise = changed_verdicts(session, found)
     changed = [{"submission": one.public_id, "was": one.was, "now": one.now} for one in otherwise]
@@ -83,7 +83,7 @@ def cancel(course: str, number: int) -> Answer:
     \b
     Example:
       tilelab admin regrades cancel cs483 17
-    """  # noqa: D301 - click reads the escape
+    """
     with database_in_use() as sessions:
         with sessions.begin() as session:
             course_id = course_named(session, course).id
@@ -106,7 +106,7 @@ def show_staged(session: Session, assignment: Assignment) -> Answer:
     \b
     Example:
       tilelab admin regrades staged cs483/tiled
-    """  # noqa: D301 - click reads the escape
+    """
     staged = _staged(session, assignment)
     found = progress(session, staged)
     if not found.over:
@@ -130,7 +130,7 @@ def apply_staged(session: Session, assignment: Assignment, confirmed: str) -> An
     \b
     Example:
       tilelab admin regrades apply cs483/tiled
-    """  # noqa: D301 - click reads the escape
+    """
     changes = preview(session, _staged(session, assignment))
     if changes.lower and not confirmed:
         listed = "\n".join(_changes(changes))
@@ -152,7 +152,7 @@ def drop_staged(_session: Session, on: Target, _: object) -> Answer:
     \b
     Example:
       tilelab admin regrades drop cs483/tiled
-    """  # noqa: D301 - click reads the escape
+    """
     name = on.assignment.name
     return Answer({"assignment": name, "dropped": True}, f"Dropped the staged regrade of {name}.")
 

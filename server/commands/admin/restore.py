@@ -23,7 +23,7 @@ def restore(file: Path) -> Answer:
     \b
     Example:
       DATABASE_URL=postgresql://tilelab@db/new tilelab admin restore tilelab-2026-03-01.zip
-    """  # noqa: D301 - click reads the escape
+    """
     from server.operations.backup import RestoreRefused, restore
 
     with engine_in_use() as engine, Progress() as progress:

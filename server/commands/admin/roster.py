@@ -43,7 +43,7 @@ def roster() -> None:
       tilelab admin roster export cs483 > roster.csv
       tilelab admin roster drop cs483 bob@university.edu
       tilelab admin roster invitations cs483 > invitations.csv
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 @roster.command("import")
@@ -63,7 +63,7 @@ def import_roster(course: str, file: Path, dry_run: bool, drop_others: bool, yes
     Example:
       tilelab admin roster import cs483 students.csv --dry-run
       tilelab admin roster import cs483 students.csv --drop-others --yes
-    """  # noqa: D301 - click reads the escape
+    """
     read = _read(file)
     with database_in_use() as sessions, sessions.begin() as session:
         found = course_named(session, course)
@@ -91,7 +91,7 @@ def export_roster(session: Session, found: Course) -> Answer:
     \b
     Example:
       tilelab admin roster export cs483 > roster.csv
-    """  # noqa: D301 - click reads the escape
+    """
     members = read_members(session, found.id)
     note(session, None, "roster.exported", f"course {found.slug}", course_id=found.id, people=len(members))
     return Answer(
@@ -112,7 +112,7 @@ def change(session: Session, on: Target, changed: bool) -> Answer:
     Example:
       tilelab admin roster change cs483 ada@university.edu --section B2
       tilelab admin roster change cs483 tom@university.edu --role assistant
-    """  # noqa: D301 - click reads the escape
+    """
     shown = _place(session, on)
     within = f", section {shown['section']}" if shown["section"] else ""
     return Answer(
@@ -128,7 +128,7 @@ def drop(session: Session, on: Target, _: None) -> Answer:
     \b
     Example:
       tilelab admin roster drop cs483 bob@university.edu
-    """  # noqa: D301 - click reads the escape
+    """
     shown = _place(session, on)
     return Answer(shown, f"Dropped {shown['email']} from {on.course.slug}.")
 
@@ -140,7 +140,7 @@ def back(session: Session, on: Target, _: None) -> Answer:
     \b
     Example:
       tilelab admin roster back cs483 bob@university.edu
-    """  # noqa: D301 - click reads the escape
+    """
     shown = _place(session, on)
     return Answer(shown, f"Restored {shown['email']} in {on.course.slug}.")
 
@@ -157,7 +157,7 @@ def invitations(course: str) -> Answer:
     \b
     Example:
       tilelab admin roster invitations cs483 > invitations.csv
-    """  # noqa: D301 - click reads the escape
+    """
     with database_in_use() as sessions:
         portal = read_public_url()
         with sessions.begin() as session:
@@ -181,7 +181,7 @@ def notes(session: Session, course: str, email: str, add: str | None, remove: in
     Example:
       tilelab admin roster notes cs483 bob@university.edu
       tilelab admin roster notes cs483 bob@university.edu --add "Asked for a tutor."
-    """  # noqa: D301 - click reads the escape
+    """
     found, member = _member_named(session, course, email)
     place = found.id, member.person_id
     if add is not None:

@@ -40,7 +40,7 @@ def rubric() -> None:
       tilelab admin rubric add cs483/tiled "Readable code" 4 --text "Names, comments, no dead code."
       tilelab admin rubric show cs483/tiled
       tilelab admin rubric give 6f1c2a9e 1 3 --comment "Long function."
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 @rubric.command()
@@ -51,7 +51,7 @@ def show(session: Session, assignment: Assignment) -> Answer:
     \b
     Example:
       tilelab admin rubric show cs483/tiled
-    """  # noqa: D301 - click reads the escape
+    """
     return _shown(session, assignment)
 
 
@@ -63,7 +63,7 @@ def add(session: Session, assignment: Assignment, title: str, points: float, tex
     \b
     Example:
       tilelab admin rubric add cs483/tiled "Readable code" 4
-    """  # noqa: D301 - click reads the escape
+    """
     with losses_confirmed(session, assignment, ""):
         new = Criterion("", title, points, text or "")
         change_rubric(session, assignment, None, [*criteria_of(assignment.rubric), new])
@@ -84,7 +84,7 @@ def change(session: Session, assignment: Assignment, number: int, confirmed: str
     \b
     Example:
       tilelab admin rubric change cs483/tiled 1 --points 5
-    """  # noqa: D301 - click reads the escape
+    """
     asked = {name: value for name, value in given.items() if value is not None}
     return _changed(session, assignment, number, confirmed, lambda was: [replace(was, **asked)])
 
@@ -97,7 +97,7 @@ def remove(session: Session, assignment: Assignment, number: int, confirmed: str
     \b
     Example:
       tilelab admin rubric remove cs483/tiled 1
-    """  # noqa: D301 - click reads the escape
+    """
     return _changed(session, assignment, number, confirmed, lambda _: [])
 
 
@@ -116,7 +116,7 @@ def give(
     \b
     Example:
       tilelab admin rubric give 6f1c2a9e 1 3 --comment "Long function."
-    """  # noqa: D301 - click reads the escape
+    """
     assignment, person = submission.assignment, submission.person_id
     with losses_confirmed(session, assignment, confirmed, person):
         key = _numbered(criteria_of(assignment.rubric), number).key

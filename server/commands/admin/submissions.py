@@ -36,7 +36,7 @@ def submissions(session: Session, course: Course, limit: int, after: str, **give
     Example:
       tilelab admin submissions cs483 --verdict system_error
       tilelab admin submissions cs483 --assignment tiled --student ada@university.edu --json
-    """  # noqa: D301 - click reads the escape
+    """
     if given["assignment"]:
         assignment_named(session, f"{course.slug}/{given['assignment']}")
     if after and session.scalar(select(Submission.id).where(Submission.public_id == after)) is None:

@@ -36,7 +36,7 @@ def user() -> None:
     Example:
       tilelab admin user add ada@university.edu "Ada Lovelace" --course demo --role instructor --token
       tilelab admin user list
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 @user.command()
@@ -60,7 +60,7 @@ def add(
       tilelab admin user add ada@university.edu "Ada Lovelace" --course demo --role instructor --password
       tilelab admin user add ops@university.edu "Olga Operator" --admin --password
       echo "$PASSWORD" | tilelab admin user add bob@university.edu "Bob" --course demo --password --token --json
-    """  # noqa: D301 - click reads the escape
+    """
     password = _asked_password() if with_password else None
     with database_in_use() as sessions, sessions.begin() as session:
         person = service.create_person(session, email=email, name=name, password=password)
@@ -93,7 +93,7 @@ def change(session: Session, person: Person, email: str | None, name: str | None
     \b
     Example:
       tilelab admin user change ada@univresity.edu --email ada@university.edu --name "Ada Lovelace"
-    """  # noqa: D301 - click reads the escape
+    """
     changed = [what for what, value in (("email", email), ("name", name)) if value is not None]
     if not changed:
         raise WrongUse("nothing to change. Use --email, --name, or both.")
@@ -114,7 +114,7 @@ def list_people(session: Session) -> Answer:
     \b
     Example:
       tilelab admin user list --json
-    """  # noqa: D301 - click reads the escape
+    """
     found = service.people(session)
     return Answer([_shown(person) for person in found], "\n".join(map(_line, found)))
 
@@ -130,7 +130,7 @@ def password(email: str) -> Answer:
     \b
     Example:
       tilelab admin user password ada@university.edu
-    """  # noqa: D301 - click reads the escape
+    """
     with database_in_use() as sessions:
         with sessions.begin() as session:
             person_named(session, email)
@@ -169,7 +169,7 @@ def token(
       tilelab admin user token ada@university.edu --name laptop --days 120
       tilelab admin user token ada@university.edu --name grades --scope read --scope staff
       tilelab admin user token ada@university.edu --revoke
-    """  # noqa: D301 - click reads the escape
+    """
     if revoke:
         count = service.revoke_tokens(session, person)
         note(session, None, "token.revoked", _subject(person), count=count)
@@ -191,7 +191,7 @@ def disable(session: Session, person: Person, enable: bool) -> Answer:
     \b
     Example:
       tilelab admin user disable bob@university.edu
-    """  # noqa: D301 - click reads the escape
+    """
     (service.enable if enable else service.disable)(session, person)
     note(session, None, "person.enabled" if enable else "person.disabled", _subject(person))
     return Answer(_shown(person), f"{'Enabled' if enable else 'Disabled'} {person.email}.")
@@ -207,7 +207,7 @@ def invite(session: Session, person: Person) -> Answer:
     \b
     Example:
       tilelab admin user invite ada@university.edu
-    """  # noqa: D301 - click reads the escape
+    """
     return _link(session, person, LinkPurpose.INVITATION)
 
 
@@ -222,7 +222,7 @@ def reset_link(session: Session, person: Person) -> Answer:
     \b
     Example:
       tilelab admin user reset-link ada@university.edu
-    """  # noqa: D301 - click reads the escape
+    """
     return _link(session, person, LinkPurpose.RESET)
 
 
@@ -237,7 +237,7 @@ def make_admin(session: Session, person: Person, end: bool) -> Answer:
     Example:
       tilelab admin user make-admin ops@university.edu
       tilelab admin user make-admin ops@university.edu --end
-    """  # noqa: D301 - click reads the escape
+    """
     (dismiss if end else appoint)(session, person)
     return Answer(_shown(person), f"{person.email} is {'no longer' if end else 'now'} an operator of this server.")
 
@@ -251,7 +251,7 @@ def course_creator(session: Session, person: Person, end: bool) -> Answer:
     Example:
       tilelab admin user course-creator ada@university.edu
       tilelab admin user course-creator ada@university.edu --end
-    """  # noqa: D301 - click reads the escape
+    """
     (disallow if end else allow)(session, person, None)
     return Answer(_shown(person), f"{person.email} {'can no longer' if end else 'can'} create courses.")
 
@@ -269,7 +269,7 @@ def erase(email: str, yes: bool) -> Answer:
     \b
     Example:
       tilelab admin user erase bob@university.edu
-    """  # noqa: D301 - click reads the escape
+    """
     from server.operations.erase import erase_person
 
     with database_in_use() as sessions:

@@ -33,7 +33,7 @@ def worker() -> None:
     Examples:
       tilelab admin worker add gpu-host-1 --queue gpu --file gpu-host-1.url
       tilelab admin worker drain gpu-host-1 --wait
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 _EXITS = "Exit code: 0 done, 2 wrong use, 3 the database or a file can't be used."
@@ -62,7 +62,7 @@ def add(name: str, queues: tuple[str, ...], file: Path | None, at: str | None) -
     \b
     Example:
       tilelab admin worker add gpu-host-1 --queue cpu --queue gpu --file gpu-host-1.url
-    """  # noqa: D301 - click reads the escape
+    """
     _make("key_added", name, file, lambda session, now: add_key(session, broker_url(at), name, queues, now))
 
 
@@ -78,7 +78,7 @@ def rotate(name: str, file: Path | None, at: str | None) -> None:
     \b
     Example:
       tilelab admin worker rotate gpu-host-1 --file new.url
-    """  # noqa: D301 - click reads the escape
+    """
     _make("key_replaced", name, file, lambda session, now: rotate_key(session, broker_url(at), name, now))
 
 
@@ -92,7 +92,7 @@ def revoke(name: str) -> None:
     \b
     Example:
       tilelab admin worker revoke gpu-host-1
-    """  # noqa: D301 - click reads the escape
+    """
     with database_in_use() as sessions, sessions.begin() as session, _told():
         revoke_keys(session, name)
         note(session, None, "worker.key_revoked", f"worker {name}")
@@ -109,7 +109,7 @@ def register(files: tuple[Path, ...]) -> None:
     \b
     Example:
       tilelab admin worker register secrets/worker_cpu
-    """  # noqa: D301 - click reads the escape
+    """
     with database_in_use() as sessions, sessions.begin() as session, _told():
         for file in files:
             name, new = register_key(session, file.read_text("utf-8").strip(), datetime.now(UTC))
@@ -126,7 +126,7 @@ def keys(acl: bool) -> None:
     \b
     Example:
       tilelab admin worker keys
-    """  # noqa: D301 - click reads the escape
+    """
     with database_in_use() as sessions, sessions.begin() as session:
         found = valid_keys(session, datetime.now(UTC))
         if acl:
@@ -149,7 +149,7 @@ def drain(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis: 
     \b
     Example:
       tilelab admin worker drain gpu-host-1 --wait
-    """  # noqa: D301 - click reads the escape
+    """
     _tell(worker, Wanted.DRAIN, everyone=everyone, wait=wait, as_json=as_json, redis=redis)
 
 
@@ -164,7 +164,7 @@ def resume(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis:
     \b
     Example:
       tilelab admin worker resume --all
-    """  # noqa: D301 - click reads the escape
+    """
     _tell(worker, Wanted.WORK, everyone=everyone, wait=wait, as_json=as_json, redis=redis)
 
 

@@ -32,4 +32,4 @@ def serve() -> None:
     \b
     Example:
       DATABASE_URL=postgresql://tilelab@db/tilelab REDIS_URL=redis://queue/0 tilelab serve web --port 8000
-    """  # noqa: D301 - click reads the escape
+    """

@@ -31,7 +31,7 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     \b
     Example:
       tilelab serve dispatcher --heartbeat /run/tilelab/dispatcher
-    """  # noqa: D301 - click reads the escape
+    """
     from server.dispatching.connections import connections_to
     from server.dispatching.dispatcher import Dispatcher
     from server.dispatching.process_loop import CannotGoOn, Rounds, on_signals

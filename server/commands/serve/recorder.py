@@ -34,7 +34,7 @@ def recorder(heartbeat: Path | None, tell: int | None) -> None:
     \b
     Example:
       tilelab serve recorder --heartbeat /run/tilelab/recorder
-    """  # noqa: D301 - click reads the escape
+    """
     from server.dispatching.process_loop import wait_for_database
     from server.grading.fleet_state import order_tests
     from server.operations.presence import Presence

@@ -36,7 +36,7 @@ def web(host: str, port: int, processes: int | None, descriptor: int | None, tel
     \b
     Example:
       tilelab serve web --host 0.0.0.0 --port 8000
-    """  # noqa: D301 - click reads the escape
+    """
     from server.web.web_server import CannotListen, listen, serve, url_of
     from worker.supervision.cores import cores
 

@@ -54,4 +54,4 @@ def experiment() -> None:
       tilelab experiment run tile
       tilelab experiment run my.cu -a TILE_WIDTH=8,16,32
       tilelab experiment plot my --x TILE_WIDTH --y bound -o bound.svg
-    """  # noqa: D301 - click reads the escape
+    """

@@ -23,7 +23,7 @@ def compare(first: Path, second: Path, name: str | None) -> Answer:
     Examples:
       tilelab experiment compare before after
       tilelab experiment compare before after --y loads
-    """  # noqa: D301 - click reads the escape
+    """
     from kernels.evidence import Basis
     from kernels.experiment.comparison import compare as compared
     from kernels.rendering.experiment import comparison_text

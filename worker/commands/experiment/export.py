@@ -26,7 +26,7 @@ def export(folder: Path, kind: str, output: Path | None) -> None:
       tilelab experiment export my > my.csv
       tilelab experiment export my --format parquet -o my.parquet
       tilelab experiment export my --format t4 -o my.json
-    """  # noqa: D301 - click reads the escape
+    """
     from kernels.experiment.export import csv_parts, json_parts, t4_parts
     from worker.commands.experiment.saved_experiment import opened, print_or_write, write
 

@@ -27,7 +27,7 @@ def fetch(id: str, out: Path | None) -> Answer:  # noqa: A002 - the argument's n
     Examples:
       tilelab experiment fetch 5d2c6e0f8a1b4c3d --out tiles
       tilelab experiment export tiles > tiles.csv
-    """  # noqa: D301 - click reads the escape
+    """
     from kernels.rendering.page.experiment_page import render_experiment
     from kernels.verdict import Verdict
     from worker.client.experiments import fetch as fetched

@@ -21,7 +21,7 @@ def import_cache(file: Path, out: Path | None) -> Answer:
     \b
     Example:
       tilelab experiment import matmul_cache.json --out kernel-tuner
-    """  # noqa: D301 - click reads the escape
+    """
     from kernels.experiment.result import to_json
     from kernels.rendering.experiment import results_text
     from kernels.rendering.page.experiment_page import render_experiment

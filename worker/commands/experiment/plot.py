@@ -37,7 +37,7 @@ def plot(folder: Path, kind: str | None, x: str, y: str, by: str, panels: str, o
       tilelab experiment plot my --x Width --y loads --by TILE_WIDTH -o loads.png
       tilelab experiment plot my --kind heatmap --x BX --by BY -o blocks.html
       tilelab experiment plot my --x bound --y gflops
-    """  # noqa: D301 - click reads the escape
+    """
     from kernels.experiment.plot.chosen import default_plots
     from kernels.experiment.plot.chosen import plot as chosen
     from kernels.experiment.plot.model import Kind, NoPlot, Request

@@ -25,7 +25,7 @@ def repeat(folder: Path, device: str, out: Path | None) -> Answer:
     \b
     Example:
       tilelab experiment repeat my --out my-again
-    """  # noqa: D301 - click reads the escape
+    """
     from kernels.experiment.comparison import repeated
     from kernels.experiment.quantities import speed_of
     from kernels.rendering.experiment import repeated_text

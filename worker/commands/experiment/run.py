@@ -51,7 +51,7 @@ def run(
       tilelab experiment run my.cu -a TILE_WIDTH=4,8,16,32
       tilelab experiment run my.cu -a TILE_WIDTH=16 -a Width=512:4096:*2 --out sizes
       tilelab experiment run ladder -a Width=512:4096:*2
-    """  # noqa: D301 - click reads the escape
+    """
     from worker.commands.experiment.device_axis import device_axis
     from worker.commands.experiment.local_run import answer, machine, run_here
     from worker.experiment.folder import Folder, FolderError

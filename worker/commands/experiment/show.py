@@ -16,7 +16,7 @@ def show(folder: Path) -> Answer:
     \b
     Example:
       tilelab experiment show my
-    """  # noqa: D301 - click reads the escape
+    """
     from worker.commands.experiment.local_run import answer
     from worker.commands.experiment.saved_experiment import opened
 

@@ -23,7 +23,7 @@ def status(id: str, wait: bool) -> Answer:  # noqa: A002 - the argument's name
     Examples:
       tilelab experiment status 5d2c6e0f8a1b4c3d
       tilelab experiment status 5d2c6e0f8a1b4c3d --wait --json
-    """  # noqa: D301 - click reads the escape
+    """
     from kernels.experiment.result import to_json
     from kernels.rendering.experiment import results_text
     from kernels.rendering.text_safety import safe
@@ -66,7 +66,7 @@ def cancel(id: str) -> Answer:  # noqa: A002 - the argument's name
     \b
     Example:
       tilelab experiment cancel 5d2c6e0f8a1b4c3d
-    """  # noqa: D301 - click reads the escape
+    """
     from kernels.rendering.text_safety import safe
     from kernels.wire import to_plain
     from worker.client.experiments import stop
@@ -86,7 +86,7 @@ def retry(id: str) -> Answer:  # noqa: A002 - the argument's name
     \b
     Example:
       tilelab experiment retry 5d2c6e0f8a1b4c3d
-    """  # noqa: D301 - click reads the escape
+    """
     from kernels.rendering.text_safety import safe
     from kernels.wire import to_plain
     from worker.client.experiments import run_again

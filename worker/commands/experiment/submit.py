@@ -44,7 +44,7 @@ def submit(
     Examples:
       tilelab experiment submit my.toml --course demo
       tilelab experiment submit my.cu -a TILE_WIDTH=8,16,32
-    """  # noqa: D301 - click reads the escape
+    """
     from kernels.rendering.text_safety import safe
     from kernels.wire import to_plain
     from worker.client.experiments import NewExperiment, start

@@ -19,7 +19,7 @@ def templates() -> Answer:
     \b
     Example:
       tilelab experiment run tile
-    """  # noqa: D301 - click reads the escape
+    """
     from kernels.experiment.templates import templates as found
 
     return Answer(lambda: [_plain(each) for each in found()], lambda: _text(found()))

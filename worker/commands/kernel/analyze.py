@@ -56,7 +56,7 @@ def analyze(
       tilelab analyze my.cu
       tilelab analyze my.cu --size 1024 --tile 32
       tilelab analyze my.cu --exercise naive --html my.html
-    """  # noqa: D301 - click reads the escape
+    """
     _check_options(size, page)
     target = _target(device, cc, arch)
     source = read_file(file)

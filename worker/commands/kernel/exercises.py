@@ -40,7 +40,7 @@ def exercises(
       tilelab exercises tiled --starter > my.cu
       tilelab exercises tiled --ladder
       tilelab exercises check ./mine
-    """  # noqa: D301 - click reads the escape
+    """
     extra = () if folder is None else (folder,)
     if starter + ladder + (rung is not None) > 1:
         raise WrongUse("Use only one of --starter, --ladder and --rung.")

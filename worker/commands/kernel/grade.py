@@ -107,7 +107,7 @@ def grade(
       tilelab grade my.cu --case "Width=17" --json
       tilelab grade my.cu --fix
       tilelab grade my.cu --device cuda:0 --profile my.ncu-rep
-    """  # noqa: D301 - click reads the escape
+    """
     if seed is not None and not _SEED.fullmatch(seed):
         raise WrongUse(f"--seed {seed!r}: use 1 to 32 hex digits.")
     gpu = choose(device)

@@ -64,7 +64,7 @@ def occupancy(
       tilelab occupancy my.cu --cc 8.6
       tilelab occupancy --threads 256 --registers 32 --shared 2048 --cc 5.0
       tilelab occupancy --threads 256 --registers 32 --shared-per-block "2*4*T"
-    """  # noqa: D301 - click reads the escape
+    """
     limits, title, multiprocessors = _where(cc, device)
     given = {
         "threads": threads, "registers": registers, "shared": shared, "dynamic": dynamic, "barriers": barriers,

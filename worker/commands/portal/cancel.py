@@ -21,7 +21,7 @@ def cancel(asked: Portal, id: str) -> Answer:  # noqa: A002 - the argument's nam
     \b
     Example:
       tilelab cancel 5d2c6e0f8a1b4c3d
-    """  # noqa: D301 - click reads the escape
+    """
     found = asked.cancel(id)
     return Answer(found, lambda: _text(read(Submission, found), asked.url))
 

@@ -29,7 +29,7 @@ def leaderboard(asked: Portal, assignment: str | None, device_class: str | None)
       tilelab leaderboard
       tilelab leaderboard demo/tiled --class h200
       tilelab leaderboard demo/tiled --json
-    """  # noqa: D301 - click reads the escape
+    """
     name, kind = assignment, device_class
     if name is None or "/" not in name or kind is None:
         found = chosen(asked.assignments(), name)

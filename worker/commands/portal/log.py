@@ -24,7 +24,7 @@ def log(asked: Portal, id: str | None) -> Answer:  # noqa: A002 - the argument's
     Examples:
       tilelab log
       tilelab log 5d2c6e0f8a1b4c3d --json
-    """  # noqa: D301 - click reads the escape
+    """
     public_id = latest_id(asked) if id is None else submission_id(id)
     plain = asked.plain(submission_path(public_id))
     found = read(Submission, plain)

@@ -37,7 +37,7 @@ def login(url: str | None, token_stdin: bool) -> Answer:
     Examples:
       tilelab login https://tilelab.example
       tilelab login https://tilelab.example --token-stdin --json < token.txt
-    """  # noqa: D301 - click reads the escape
+    """
     try:
         address = portal_url(url) if url is not None else _known()
         if not token_stdin:

@@ -18,7 +18,7 @@ def logout() -> Answer:
     \b
     Example:
       tilelab logout
-    """  # noqa: D301 - click reads the escape
+    """
     file = config_file()
     try:
         where = read_account(file)

@@ -29,7 +29,7 @@ def open(what: str | None, only_print: bool, as_json: bool) -> None:  # noqa: A0
       tilelab open 5d2c6e0f8a1b4c3d
       tilelab open tiled
       tilelab open demo/tiled --print
-    """  # noqa: D301 - click reads the escape
+    """
     with portal() as asked:
         address = _address(asked, what)
     click.echo(json.dumps({"url": address}) if as_json else safe(address))

@@ -30,7 +30,7 @@ def status(id: str | None, watch: bool, as_json: bool, limit: int) -> None:  # n
       tilelab status
       tilelab status 5d2c6e0f8a1b4c3d --watch
       tilelab status --json
-    """  # noqa: D301 - click reads the escape
+    """
     with portal() as asked:
         if id is None:
             _show(asked, limit, as_json=as_json, clear="")

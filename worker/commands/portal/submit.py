@@ -48,7 +48,7 @@ def submit(
       tilelab submit my.cu
       tilelab submit my.cu --check --wait
       tilelab submit my.cu --assignment demo/tiled --wait --json
-    """  # noqa: D301 - click reads the escape
+    """
     if check and device_class is not None:
         raise WrongUse("--check measures nothing. Leave out --device-class.")
     source = _source(file)

@@ -31,4 +31,4 @@ def worker() -> None:
     Example:
       tilelab worker selftest
       tilelab worker start --redis redis://broker:6379/0
-    """  # noqa: D301 - click reads the escape
+    """

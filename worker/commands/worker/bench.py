@@ -32,7 +32,7 @@ def bench(device: str, rounds: int) -> Answer:
     Examples:
       tilelab worker bench
       tilelab worker bench --device cuda:0 --rounds 10 --json
-    """  # noqa: D301 - click reads the escape
+    """
     from kernels.compile.nvrtc import NVRTCUnavailable
     from worker.bench.rounds import run_bench, to_json
     from worker.bench.text import bench_text

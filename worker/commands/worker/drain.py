@@ -20,7 +20,7 @@ def drain(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis: 
     Examples:
       tilelab worker drain gpu-host-1 --wait
       tilelab worker drain --all
-    """  # noqa: D301 - click reads the escape
+    """
     from worker.contract.fleet import Wanted
 
     give_order(redis, worker, Wanted.DRAIN, everyone=everyone, wait=wait, as_json=as_json)

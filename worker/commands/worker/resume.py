@@ -18,7 +18,7 @@ def resume(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis:
     Examples:
       tilelab worker resume gpu-host-1
       tilelab worker resume --all --wait
-    """  # noqa: D301 - click reads the escape
+    """
     from worker.contract.fleet import Wanted
 
     give_order(redis, worker, Wanted.WORK, everyone=everyone, wait=wait, as_json=as_json)

@@ -24,7 +24,7 @@ def selftest(device: str, allow_gaps: bool) -> Answer:
     Examples:
       tilelab worker selftest
       tilelab worker selftest --device cuda:0 --json
-    """  # noqa: D301 - click reads the escape
+    """
     from worker.commands.progress import Progress
     from worker.commands.terminal import style_of
     from worker.selftest.local_grader import LocalGrader

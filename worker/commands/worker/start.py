@@ -61,7 +61,7 @@ def start(
     Examples:
       REDIS_URL_FILE=/etc/tilelab/redis-url tilelab worker start
       REDIS_URL_FILE=/etc/tilelab/redis-url tilelab worker start --gpus 0,1 --cpu-slots 8
-    """  # noqa: D301 - click reads the escape
+    """
     from worker.contract.broker import connect_redis
     from worker.contract.redis_fleet import RedisFleet
     from worker.gpu.locks import GpuInUse, locked

@@ -33,7 +33,7 @@ def status(watch: bool, as_json: bool, redis: str | None) -> None:
     Examples:
       tilelab worker status
       tilelab worker status --watch --redis redis://broker:6379/0
-    """  # noqa: D301 - click reads the escape
+    """
     with open_fleet(redis) as fleet:
         _show(fleet, as_json=as_json, clear="")
         while watch:

@@ -35,7 +35,7 @@ def requests() -> None:
       tilelab admin requests grant cs483 7
       tilelab admin requests grant cs483 7 --points 8 --answer "Line 12 is correct."
       tilelab admin requests refuse cs483 7 "The race is in line 12."
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 @requests.command("list")
@@ -50,7 +50,7 @@ def list_all(session: Session, course: str, answered: bool, limit: int) -> Answe
     \b
     Example:
       tilelab admin requests list cs483
-    """  # noqa: D301 - click reads the escape
+    """
     of = course_named(session, course)
     found, _ = requests_in(session, of.id, limit, answered=answered)
     head = ["number", "sent", "submission", "student", "reason"]
@@ -80,7 +80,7 @@ def grant(session: Session, course: str, number: int, points: float | None, answ
     Example:
       tilelab admin requests grant cs483 7
       tilelab admin requests grant cs483 7 --points 8 --answer "Line 12 is correct."
-    """  # noqa: D301 - click reads the escape
+    """
     found = _find(session, course, number)
     if points is not None:
         request_answers.grant_points(session, found, None, answer, points, confirmed)
@@ -102,7 +102,7 @@ def refuse(session: Session, course: str, number: int, answer: str) -> Answer:
     \b
     Example:
       tilelab admin requests refuse cs483 7 "The race is in line 12."
-    """  # noqa: D301 - click reads the escape
+    """
     found = _find(session, course, number)
     request_answers.refuse(session, found, None, answer)
     return Answer(_shown(found), "Refused.")

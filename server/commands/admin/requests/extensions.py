@@ -34,7 +34,7 @@ def extension_requests() -> None:
       tilelab admin assignment requests grant cs483 7
       tilelab admin assignment requests grant cs483 7 --due 2026-03-05T23:59
       tilelab admin assignment requests refuse cs483 7 "Use your late days."
-    """  # noqa: D301 - click reads the escape
+    """
 
 
 @extension_requests.command("list")
@@ -48,7 +48,7 @@ def list_open(session: Session, course: str, limit: int) -> Answer:
     \b
     Example:
       tilelab admin assignment requests list cs483
-    """  # noqa: D301 - click reads the escape
+    """
     of = course_named(session, course)
     found = open_requests(session, [one.id for one in assignments(session, of)], limit)
     head = ["number", "sent", "assignment", "student", "asks for", "reason"]
@@ -79,7 +79,7 @@ def grant(session: Session, course: str, number: int, due: str, answer: str, con
     \b
     Example:
       tilelab admin assignment requests grant cs483 7 --due 2026-03-05T23:59
-    """  # noqa: D301 - click reads the escape
+    """
     found = _find(session, course, number)
     until = read_time("--due", due, found.assignment.course)
     grant_request(session, found, None, answer, confirmed, until)
@@ -98,7 +98,7 @@ def refuse(session: Session, course: str, number: int, answer: str) -> Answer:
     \b
     Example:
       tilelab admin assignment requests refuse cs483 7 "Use your late days."
-    """  # noqa: D301 - click reads the escape
+    """
     found = _find(session, course, number)
     refuse_request(session, found, None, answer)
     return Answer(_shown(found), "Refused.")
