@@ -19,6 +19,7 @@ from server.courses.models import Assignment, Course
 from server.courses.service import CourseError, Terms, arch_of, assign, assignments, hold_course, is_device_class
 from server.exercises.stored import Content
 from server.fleet.models import Worker
+from server.grades.gradebook import COLUMNS
 from server.grades.points import wrong_tiers
 from worker.contract.architectures import ARCHES
 
@@ -52,9 +53,6 @@ def _worked_with(session: Session) -> set[str]:
     }
 
 
-_COLUMNS = frozenset({"email", "name", "section", "total"})
-
-
 def set_exercise(
     session: Session,
     course: Course,
@@ -70,7 +68,7 @@ def set_exercise(
     """
     moment = now or datetime.now(UTC)
     name = content.exercise.name
-    if (terms.slug or name) in _COLUMNS:
+    if (terms.slug or name) in COLUMNS:
         raise CourseError(_a_column(terms.slug or name))
     made = assign(session, course, content, replace(terms, title=setting.title), moment)
     if wrong := wrong_tiers(made, setting.speed_by, setting.speed_tiers):
@@ -88,7 +86,7 @@ def wrong_terms(session: Session, course: Course, exercise: Exercise | None, ter
     """Mistakes in the fixed parts, by field. exercise: None if none was chosen."""
     slug = terms.slug or (exercise.name if exercise else "")
     found = service.wrong_terms(session, course, exercise, terms)
-    if slug in _COLUMNS:
+    if slug in COLUMNS:
         found["slug"] = _a_column(slug)
     if device := wrong_class(session, terms.device_class):
         if not terms.arch:  # otherwise the compiler reports an invalid architecture

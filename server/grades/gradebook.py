@@ -18,6 +18,10 @@ from server.grades.grade import Grade, grades
 from server.roster.service import SEARCHED, Member, Wanted, roster
 from server.submissions.models import Submission
 
+BEFORE, TOTAL = ("email", "name", "section"), "total"
+COLUMNS = frozenset({*BEFORE, TOTAL})
+"""The columns that aren't assignments. No assignment may have one of these short names."""
+
 
 @dataclass(frozen=True, slots=True)
 class GradesCriteria:
@@ -113,7 +117,7 @@ def grades_csv(book: Gradebook) -> str:
     An excused student has the word in place of the number. After the total come the reasons for each number.
     """
     slugs = [assignment.slug for assignment in book.assignments]
-    header = ["email", "name", "section", *slugs, "total", *(f"{slug} why" for slug in slugs)]
+    header = [*BEFORE, *slugs, TOTAL, *(f"{slug} why" for slug in slugs)]
     rows = (
         [
             line.member.email, line.member.name, line.member.section,

@@ -23,15 +23,13 @@ from server.courses.models import Membership as MemberRow
 from server.courses.staff_pages import LOWERS, Desk, acting, asked, back, desk_of, looked_for, staff
 from server.grades.corrections import CORRECTION
 from server.grades.grade import Grade
-from server.grades.gradebook import Gradebook, GradesCriteria, gradebook, grades_csv, points_of
+from server.grades.gradebook import TOTAL, Gradebook, GradesCriteria, gradebook, grades_csv, points_of
 from server.grades.losses import Loss, UnconfirmedPoints, students_grades
 from server.http.forms import Form, filled
 from server.http.problems import Refused
 from server.http.site import site
 from server.roster.service import Member, Wanted, roster, sections
 from server.roster.views import Part, csv_answer, part_of
-
-TOTAL = "total"
 
 
 def ordered(session: Session, course_id: int, wanted: Wanted, by: str, *, down: bool) -> list[Member]:
@@ -86,7 +84,7 @@ def show_grades(slug: str) -> str | tuple[str, int]:
             book = gradebook(session, course.course_id, part.members)
     columns: list[tuple[str, str, float | None]] = [("name", "Student", None), ("section", "Section", None)]
     columns += [(one.slug, one.title, one.most_points) for one in book.assignments]
-    columns += [("total", "Total", book.most)]
+    columns += [(TOTAL, "Total", book.most)]
     headings = [
         Heading(title, _address(slug, form, name, by, down=down), _sorted(name, by, down=down), most)
         for name, title, most in columns
