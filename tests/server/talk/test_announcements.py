@@ -57,6 +57,15 @@ def test_an_announcement_is_read_and_counts_as_seen(portal: Portal, tom: Browser
     assert "open data-new" in ada.page(ALL)
 
 
+def test_changes_of_two_people_are_merged_by_field(portal: Portal, tom: BrowserClient) -> None:
+    publish(tom)
+    shown = tom.page(f"{STAFF}/1").partition('name="shown" value="')[2].partition('"')[0]
+    assert tom.post_form(f"{STAFF}/1", **(EXAM | {"title": "Quiz"})).status_code == 303
+    assert tom.post_form(f"{STAFF}/1", **(EXAM | {"text": "On Monday"}), shown=shown).status_code == 303
+    assert [(one.title, one.text) for one in found(portal)] == [("Quiz", "On Monday")]
+    assert tom.post_form(f"{STAFF}/1", **(EXAM | {"title": "Test"}), shown=shown).status_code == 409
+
+
 def test_one_on_an_assignment_is_for_those_who_see_it(portal: Portal, tom: BrowserClient) -> None:
     publish(tom, place="tiled", title="Hint")
     publish(tom, title="Exam")
