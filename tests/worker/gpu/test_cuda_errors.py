@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from worker.gpu.backend import DeviceFault, FaultKind
-from worker.gpu.cupy_backend import fault_kind
+from worker.gpu.cuda_errors import fault_kind
 
 
 @pytest.mark.parametrize(

@@ -6,90 +6,11 @@ import contextlib
 import ctypes
 import os
 import resource
-import struct
 import sys
 from collections.abc import Iterable
 
-from worker.sandbox.confinement import calls
+from worker.sandbox.confinement import calls, landlock
 from worker.supervision.children import die_with
-
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_BENEATH = 1
-_EXECUTE, _WRITE, _READ, _LIST = 1, 2, 4, 8
-_TRUNCATE, _TRUNCATE_SINCE = 1 << 14, 3
-_DRIVE, _DRIVE_SINCE = 1 << 15, 5
-_ASK_VERSION = 1
-# The number of file rights in each version. Rights that a ruleset names and doesn't grant are refused.
-_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
-_FILE_RIGHTS_NEWEST = 16
-_NETWORK_RIGHTS, _NETWORK_SINCE = 2, 4
-_SCOPES, _SCOPES_SINCE = 2, 6
-
-
-def version(libc: ctypes.CDLL) -> int:
-    return max(0, int(libc.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)))
-
-
-def give_up_everything(
-    *,
-    programs: Iterable[str] = (),
-    readable: Iterable[str] = (),
-    folders: Iterable[str] = (),
-    writable: Iterable[str] = (),
-) -> int:
-    """Permanently give up all files and TCP. Returns the version in force, 0 for none.
-
-    Applies to the calling thread and the threads that it starts.
-
-    programs: files that stay readable and executable
-    readable: files, or folders of files, that stay readable
-    folders: folders that stay readable and listable, with all below them
-    writable: device nodes, or folders of files, that stay open for reading, writing and control calls
-    """
-    libc = ctypes.CDLL(None)
-    known = version(libc)
-    if not known:
-        return 0
-    rules = _rules(known)
-    ruleset = libc.syscall(_CREATE_RULESET, rules, len(rules), 0)
-    if ruleset < 0:
-        return 0
-    kept = {
-        **dict.fromkeys(readable, _READ),
-        **dict.fromkeys(folders, _READ | _LIST),
-        **dict.fromkeys(programs, _READ | _EXECUTE),
-        **dict.fromkeys(writable, _read_and_write(known)),
-    }
-    # A ruleset with a missing rule would stop the program later, with an unclear error.
-    if not all(_keep(libc, ruleset, path, rights) for path, rights in kept.items()):
-        return 0
-    return known if libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0 else 0
-
-
-def _read_and_write(known: int) -> int:
-    """All rights to an open file that this version knows."""
-    rights = _READ | _WRITE
-    rights |= _TRUNCATE if known >= _TRUNCATE_SINCE else 0
-    return rights | (_DRIVE if known >= _DRIVE_SINCE else 0)
-
-
-def _keep(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> bool:
-    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    try:
-        return bool(libc.syscall(_ADD_RULE, ruleset, _BENEATH, struct.pack("=Qi", rights, place), 0) == 0)
-    finally:
-        os.close(place)
-
-
-def _rules(known: int) -> bytes:
-    """A ruleset that names every right of that version and grants none."""
-    rules = struct.pack("Q", (1 << _FILE_RIGHTS.get(known, _FILE_RIGHTS_NEWEST)) - 1)
-    if known >= _NETWORK_SINCE:
-        rules += struct.pack("Q", (1 << _NETWORK_RIGHTS) - 1)
-    if known >= _SCOPES_SINCE:
-        rules += struct.pack("Q", (1 << _SCOPES) - 1)
-    return rules
-
 
 _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 4, 24, 38
 _CAPABILITIES_VERSION, _MOST_CAPABILITIES = 0x20080522, 64
@@ -170,7 +91,7 @@ def close_files_and_calls() -> tuple[bool, int]:
     if not _forgo_privileges():
         return False, 0
     _become_nobody()
-    known = give_up_everything()
+    known = landlock.give_up_everything()
     return calls.install(), known
 
 
@@ -186,7 +107,7 @@ def close_all_but(programs: Iterable[str], readable: Iterable[str]) -> tuple[boo
         return False, 0
     # keep the user and this right, because other users may be unable to read the program and its libraries
     _drop_capabilities(_READ_SEARCH)
-    known = give_up_everything(programs=programs, readable=readable)
+    known = landlock.give_up_everything(programs=programs, readable=readable)
     return calls.install(calls.PROGRAM), known
 
 
@@ -199,14 +120,14 @@ def close_files_before_start(readable: Iterable[str], folders: Iterable[str], no
     """
     if not _alone() or not _forgo_privileges():
         return 0
-    return give_up_everything(readable=readable, folders=folders, writable=nodes)
+    return landlock.give_up_everything(readable=readable, folders=folders, writable=nodes)
 
 
 def close_after_start(readable: Iterable[str], nodes: Iterable[str]) -> tuple[bool, int]:
     """Give up the rights for the start. Returns whether the call filter is in force, and the Landlock version."""
     if not _forgo_privileges():
         return False, 0
-    known = give_up_everything(readable=readable, writable=nodes)
+    known = landlock.give_up_everything(readable=readable, writable=nodes)
     return calls.install_denials(), known
 
 
