@@ -19,7 +19,7 @@ from server.grades.losses import losses_confirmed
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an act changes: a course, an assignment of it, what people have there, or the course's item of this ID."""
+    """What an act changes: a course, an assignment of it, what people have there, or an item of the course."""
 
     course: Course
     part: Assignment | None = None

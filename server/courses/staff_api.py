@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -196,12 +196,6 @@ def time_to_keep(name: str, moment: datetime | None) -> datetime | None:
         return read_moment(moment.isoformat(), ZoneInfo("UTC"))
     except MomentError as error:
         raise invalid(f"`{name}`: {error}") from error
-
-
-def refuse_wrong(wrong: Mapping[str, str]) -> None:
-    """Refuse the first mistake of these fields."""
-    for name, text in wrong.items():
-        raise invalid(f"`{name}`: {text}")
 
 
 def loss_answer(assignment: str, loss: Loss) -> LossAnswer:

@@ -16,6 +16,7 @@ T = TypeVar("T")
 
 _WANTED = {"str": "a text", "bool": "true or false", "int": "a whole number", "float": "a number"}
 _MOST_DIGITS = 20
+_EXACT = 2**53
 _DEEPEST = "it is nested too deeply"
 
 
@@ -86,7 +87,7 @@ def _whole(digits: str) -> int:
 def _fraction(digits: str) -> float:
     """2.0 is a whole number in JSON."""
     number = float(digits)
-    return int(number) if number.is_integer() else number
+    return int(number) if number.is_integer() and abs(number) < _EXACT else number
 
 
 def _short(text: str) -> str:

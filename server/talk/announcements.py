@@ -221,7 +221,12 @@ class NewAnnouncement(Written):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedAnnouncement(Written):
-    """A changed announcement. again: show it as new to everyone."""
+    """A changed announcement.
+
+    title: one line
+    text: Markdown
+    again: show it as new to everyone
+    """
 
     again: bool = False
 
