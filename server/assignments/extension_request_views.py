@@ -23,7 +23,7 @@ from server.http.numbers import zone_of
 from server.http.site import site
 from server.talk.models import ExtensionRequest
 
-extension_pages = Blueprint("extension_pages", "server.talk", url_prefix="/courses/<course>/<name>/extension")
+extension_pages = Blueprint("extension_pages", __name__, url_prefix="/courses/<course>/<name>/extension")
 
 REQUESTS = Limit("extension", 20, timedelta(days=1))
 

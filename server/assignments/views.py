@@ -31,7 +31,7 @@ from server.submissions.service import SubmissionInput
 from server.talk.announcement_views import read_announcements
 from server.talk.comments import news_in
 
-courses = Blueprint("courses", "server.submissions", url_prefix="/courses")
+courses = Blueprint("courses", __name__, url_prefix="/courses")
 
 _HAND_IN = "courses.hand_in"
 _MOST_NEWS = 5

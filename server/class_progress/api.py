@@ -20,15 +20,14 @@ from server.courses.staff_api import (
     PERSON,
     REFUSES,
     assignment_here,
-    course_for_staff,
     note_export,
     page_of,
+    read_as_staff,
     staff_api,
 )
 from server.fields import Range, Text
 from server.http.operation import operation
 from server.http.query import read_query
-from server.http.site import site
 from server.roster.service import SEARCHED
 
 
@@ -74,14 +73,13 @@ class AssignmentProgressAnswer:
 )
 def show_progress(course: str, assignment: str) -> Response:
     """Get the students' progress with an assignment, as course staff. The audit log records it as an export."""
-    person, asked = person_asking(), read_query(ProgressQuery)
-    with site().readers.begin() as session:
-        here = course_for_staff(session, person, course)
+    with read_as_staff(course) as (session, here):
+        asked = read_query(ProgressQuery)
         task = assignment_here(session, here.slug, assignment)
         found = listed(session, here.id, task, asked.part or "", asked.text, datetime.now(UTC))
         page, following = page_of(session, here, found.members, asked)
         students = tuple(found.lines(session, page))
-    note_export(person, here, "roster", people=len(page))
+    note_export(person_asking(), here, "roster", people=len(page))
     counts = Counter(found.states.values())
     answer = AssignmentProgressAnswer(
         assignment=f"{course}/{assignment}",

@@ -145,15 +145,11 @@ def read_as_staff(course: str) -> Iterator[tuple[Session, Course]]:
     """A session for reading, with the course, for its staff; raises Refused."""
     person = person_asking()
     with site().readers.begin() as session:
-        yield session, course_for_staff(session, person, course)
-
-
-def course_for_staff(session: Session, person: Person, name: str) -> Course:
-    """The course, for its staff; raises Refused."""
-    return _with_role(session, person, name)[0]
+        yield session, _with_role(session, person, course)[0]
 
 
 def _with_role(session: Session, person: Person, name: str) -> tuple[Course, Role]:
+    """The course and the role in it, for its staff; raises Refused."""
     found = course_and_role(session, person.id, name)
     if found is None:
         raise Refused(
@@ -238,15 +234,14 @@ def _too_large(_error: HTTPException) -> Response:
     return _problem(413, "too_large", "The request is too large", f"Nothing was stored. The limit is {limit}.")
 
 
-@staff_api.app_errorhandler(CourseError)
-def _refuse_change(error: CourseError) -> Response:
-    """The answer of pages and the API to a change that the present state doesn't allow."""
-    return _problem(409, "not_possible", "This isn’t possible", str(error))
-
-
 @staff_api.errorhandler(CourseError)
 def _refuse_field(error: CourseError) -> Response:
-    return refused_field(error.fields[0], str(error)) if error.fields else _refuse_change(error)
+    return refused_field(error.fields[0], str(error)) if error.fields else refused_change(error)
+
+
+def refused_change(error: CourseError) -> Response:
+    """The answer to a change that the present state doesn't allow."""
+    return _problem(409, "not_possible", "This isn’t possible", str(error))
 
 
 def refused_field(name: str, text: str) -> Response:

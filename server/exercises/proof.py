@@ -195,7 +195,7 @@ def _draft(session: Session, on: Target) -> Exercise:
 def _publish(session: Session, on: Target, actor: Person | None, given: Proven) -> int:
     draft = _draft(session, on)
     if draft.version != given.version:
-        raise CourseError("Someone else changed the draft meanwhile. Load it again, and check it.")
+        raise CourseError("Someone else changed the draft meanwhile. Load it again and check it.")
     if not proof_of(session, draft).complete:
         raise CourseError("The draft isn’t proven. Check it, and correct what fails.")
     return publish_draft(session, on.course, draft, actor)

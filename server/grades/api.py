@@ -20,7 +20,6 @@ from server.courses.staff_api import (
     PERSON,
     REFUSES,
     assignment_here,
-    course_for_staff,
     lowering,
     note_export,
     page_of,
@@ -35,7 +34,6 @@ from server.grades.gradebook import Cell, GradesCriteria, Line, gradebook
 from server.grades.losses import students_grades
 from server.http.operation import operation
 from server.http.query import read_query
-from server.http.site import site
 from server.roster.service import roster
 
 _PATH: Mapping[str, Any] = {"course": NAME, "assignment": NAME, "person": PERSON}
@@ -136,13 +134,12 @@ class CorrectedGradeAnswer:
 @operation(GradebookAnswer, path={"course": NAME}, query=GradesQuery, scope=Scope.STAFF, refuses=REFUSES)
 def show_grades(course: str) -> Response:
     """Get the grades of your course, as course staff. The audit log records it as an export."""
-    person, asked = person_asking(), read_query(GradesQuery)
-    with site().readers.begin() as session:
-        here = course_for_staff(session, person, course)
+    with read_as_staff(course) as (session, here):
+        asked = read_query(GradesQuery)
         members = roster(session, here.id, asked.students)
         page, following = page_of(session, here, members, asked)
         book = gradebook(session, here.id, page)
-    note_export(person, here, "grades", students=len(page))
+    note_export(person_asking(), here, "grades", students=len(page))
     rows = tuple(_graded_student(book.assignments, line) for line in book.lines)
     points = {one.slug: one.most_points for one in book.assignments}
     return jsonify(GradebookAnswer(points, rows, len(members), following))

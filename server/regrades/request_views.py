@@ -31,7 +31,7 @@ from server.submissions.models import Submission
 from server.submissions.queries import submission_of_page
 from server.talk.models import RegradeRequest
 
-request_pages = Blueprint("request_pages", "server.talk", url_prefix="/submissions/<public_id>/request")
+request_pages = Blueprint("request_pages", __name__, url_prefix="/submissions/<public_id>/request")
 
 REQUESTS = Limit("request", 20, timedelta(days=1))
 

@@ -15,7 +15,6 @@ from server.courses.staff_api import (
     NAME,
     PERSON,
     REFUSES,
-    course_for_staff,
     member_here,
     note_export,
     page_of,
@@ -26,7 +25,6 @@ from server.fields import Range
 from server.grades.api import StudentGradeAnswer, grade_of
 from server.http.operation import operation
 from server.http.query import read_query
-from server.http.site import site
 from server.roster.service import Member, Wanted, roster
 from server.roster.students import Student, Work, read_student
 
@@ -82,12 +80,11 @@ class StudentAnswer:
 @operation(RosterAnswer, path={"course": NAME}, query=RosterQuery, scope=Scope.STAFF, refuses=REFUSES)
 def show_roster(course: str) -> Response:
     """List the members of your course, as course staff. The audit log records it as an export."""
-    person, asked = person_asking(), read_query(RosterQuery)
-    with site().readers.begin() as session:
-        here = course_for_staff(session, person, course)
+    with read_as_staff(course) as (session, here):
+        asked = read_query(RosterQuery)
         members = roster(session, here.id, asked)
         page, following = page_of(session, here, members, asked)
-    note_export(person, here, "roster", people=len(page))
+    note_export(person_asking(), here, "roster", people=len(page))
     return jsonify(RosterAnswer(tuple(page), len(members), following))
 
 

@@ -9,14 +9,13 @@ from flask import Response, jsonify
 from sqlalchemy.orm import Session
 
 from server.accounts.identity import person_asking
-from server.accounts.models import Person, Scope
+from server.accounts.models import Scope
 from server.courses.models import Course
-from server.courses.staff_api import NAME, PERSON, REFUSES, course_for_staff, member_here, staff_api
+from server.courses.staff_api import NAME, PERSON, REFUSES, member_here, read_as_staff, staff_api
 from server.fields import Range
 from server.http.operation import operation
 from server.http.problems import Refused
 from server.http.query import next_url, read_query
-from server.http.site import site
 from server.submissions.course_submissions import CourseSubmission, listing
 from server.submissions.criteria import SubmissionCriteria
 from server.submissions.queries import PUBLIC_ID, visible_submission
@@ -58,10 +57,9 @@ class CourseSubmissionsAnswer:
 )
 def show_submissions(course: str) -> Response:
     """List the submissions of your course, as course staff, the latest first, page by page."""
-    person, asked = person_asking(), read_query(CourseSubmissionsQuery)
-    with site().readers.begin() as session:
-        here = course_for_staff(session, person, course)
-        answer = _listing(session, person, here, asked, asked)
+    with read_as_staff(course) as (session, here):
+        asked = read_query(CourseSubmissionsQuery)
+        answer = _listing(session, here, asked, asked)
     return jsonify(answer)
 
 
@@ -75,22 +73,17 @@ def show_submissions(course: str) -> Response:
 )
 def show_attempts(course: str, person: int) -> Response:
     """List a student's submissions and checks in your course, as course staff, the latest first."""
-    asking, asked = person_asking(), read_query(AttemptsQuery)
-    with site().readers.begin() as session:
-        here = course_for_staff(session, asking, course)
+    with read_as_staff(course) as (session, here):
+        asked = read_query(AttemptsQuery)
         criteria = SubmissionCriteria(person=member_here(session, here.id, person).person_id)
-        answer = _listing(session, asking, here, criteria, asked)
+        answer = _listing(session, here, criteria, asked)
     return jsonify(answer)
 
 
 def _listing(
-    session: Session,
-    person: Person,
-    course: Course,
-    criteria: SubmissionCriteria,
-    asked: CourseSubmissionsQuery | AttemptsQuery,
+    session: Session, course: Course, criteria: SubmissionCriteria, asked: CourseSubmissionsQuery | AttemptsQuery
 ) -> CourseSubmissionsAnswer:
-    if asked.before is not None and visible_submission(session, person.id, asked.before) is None:
+    if asked.before is not None and visible_submission(session, person_asking().id, asked.before) is None:
         raise Refused(
             404, "no_such_place", "Invalid cursor",
             "`before` is not a submission that you may see. Use the `next` URL unchanged.",

@@ -21,6 +21,8 @@ from server.assignments.extension_request_views import extension_pages
 from server.assignments.views import courses
 from server.courses.api import me
 from server.courses.frame import attach_frame
+from server.courses.service import CourseError
+from server.courses.staff_api import refused_change
 from server.courses.staff_views import new_courses
 from server.enrolment.views import enrolment
 from server.experiments.api import experiments
@@ -99,6 +101,7 @@ def create_app(settings: Settings) -> Flask:
     attach_live(app, site)
     attach_proxies(app, settings)
     answer_errors(app)
+    app.register_error_handler(CourseError, refused_change)
     add_headers(app)
     attach_compression(app)
     attach_assets(app)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from sqlalchemy.orm import Session
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from server.acts.act import Target, assignment_target
-from server.commands.acts import Named, verb
+from server.commands.acts import Named, carry_out, verb
 from server.commands.course_times import clock_text, zone_of
 from server.commands.database import in_session
 from server.commands.names import assignment_named, course_named
@@ -108,7 +107,7 @@ def change(session: Session, course: str, number: int, title: str | None, file: 
     on = _announcement(session, course, number)
     given: dict[str, Any] = {"title": title, "text": None if file is None else _read(file), "again": again}
     asked = {name: value for name, value in given.items() if value is not None}
-    changed = CHANGE.carry_out(session, on, None, lambda now: replace(now, **asked))
+    changed = carry_out(CHANGE, session, on, asked)
     return Answer(_shown(on.item), "Announcement changed." if changed else "Nothing to change.")
 
 
