@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kernels.device.barriers.mbarriers import MbarrierUse, mbarrier_use
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Register, Unsupported
-from kernels.device.ptx.program import Block, Program, is_barrier, is_mbarrier, is_scheduled, is_warp_sync
+from kernels.device.ptx.program import Block, Program, is_barrier, is_mbarrier, is_scheduled, is_tensor, is_warp_sync
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.unset_values import BRANCH
@@ -125,6 +125,8 @@ def _steps(lowering: Lowering, start: int, end: int) -> tuple[LoweredStep, ...]:
 
 def _operands(lowering: Lowering, instruction: Instruction) -> tuple[int, int]:
     """Return the numbers of the registers that the scheduler itself reads and writes."""
+    if is_tensor(instruction):
+        return lowering.source(Immediate(-1), 32), -1
     if is_warp_sync(instruction):
         return lowering.source(instruction.operands[-1], 32), -1
     if instruction.head == "brx":

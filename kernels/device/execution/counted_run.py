@@ -14,7 +14,7 @@ from kernels.device.counting.merging import Merge, candidates
 from kernels.device.execution.blocks import CodeBlock
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.execution.schedule import ChunkRun
-from kernels.device.memory.access import Step, memory_form
+from kernels.device.memory.access import Form, Step, memory_form
 from kernels.device.memory.atomic import atomic_form
 from kernels.device.memory.copies import is_copy
 from kernels.device.ptx.module import Immediate, Instruction, Pair
@@ -25,6 +25,7 @@ from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
 from kernels.device.state.space import Memory, kind_of
+from kernels.device.tensor.forms import multiplication
 
 _NO_MEMORY = {"const", "param"}
 
@@ -105,6 +106,11 @@ class CountedLowering(Lowering):
             return replace(step, run=self._counted_copy(step.run, pc, item))
         return step
 
+    def _piece(self, pc: int, item: Instruction, form: Form, place: Place, words: tuple[int, ...]) -> Step:
+        verb = Verb.STORE if form.store else Verb.LOAD
+        own = _counted(pc, item, form.space, verb, form.size * form.count, place)
+        return counted_step(super()._piece(pc, item, form, place, words), (own,))
+
     def _counted_memory(self, run: Step, pc: int, item: Instruction) -> Step:
         form = memory_form(item.opcode)
         if form is None or _NO_MEMORY & set(item.opcode.split(".")):
@@ -141,6 +147,9 @@ def _flops(item: Instruction) -> int:
     form = atomic_form(item.opcode)
     if form is not None:
         return form.flops
+    product = multiplication(item.opcode)
+    if product is not None:
+        return product.operations
     found = operation(item.opcode, bool(item.operands) and isinstance(item.operands[0], Pair))
     return 0 if found is None else found.flops
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -14,10 +15,11 @@ from kernels.device.barriers.mbarriers import missing_arrivals
 from kernels.device.execution import steps, warp
 from kernels.device.execution.affine import add, affine_operation
 from kernels.device.execution.printing import assert_step, print_step
-from kernels.device.memory.access import Step, load_step, memory_form, scope_of
+from kernels.device.memory.access import Form, Step, load_step, memory_form, scope_of
 from kernels.device.memory.atomic import atomic_form, atomic_step
 from kernels.device.memory.copies import commit_copies, copy_step, is_copy, wait_step
 from kernels.device.memory.store import store_step
+from kernels.device.ptx.constructs import waiting_place
 from kernels.device.ptx.dataflow import block_local
 from kernels.device.ptx.module import (
     SIZES,
@@ -33,13 +35,14 @@ from kernels.device.ptx.module import (
     Unsupported,
     Vector,
 )
-from kernels.device.ptx.program import Program, is_scheduled, is_special, is_warp_sync, reads
+from kernels.device.ptx.program import Program, is_scheduled, is_special, is_tensor, is_warp_sync, reads
 from kernels.device.ptx.speculation import chosen_loads
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
-from kernels.device.state.operands import CLOCK, Operands, special_bits
+from kernels.device.state.operands import CLOCK, Operands, Place, special_bits
 from kernels.device.state.space import LOCAL_BASE, SHARED_BASE
 from kernels.device.state.values import uniform, widened
+from kernels.device.tensor.lowering import tensor_step
 from kernels.facts import Mistake
 
 _NOTHING = re.compile(
@@ -120,10 +123,19 @@ class Lowering(Operands):
     def _unguarded(self, pc: int, item: Instruction) -> LoweredStep:
         if is_scheduled(item) or _NOTHING.fullmatch(item.opcode):
             return LoweredStep(steps.nothing, pc)
+        if is_tensor(item):
+            run = tensor_step(self, item, waiting_place(item), partial(self._piece, pc, item))
+            return LoweredStep(run, pc)
         if is_warp_sync(item):
             return self._warp(pc, item)
         reader = self._READERS.get(item.head)
         return reader(self, pc, item) if reader is not None else self._arithmetic(pc, item)
+
+    def _piece(self, pc: int, item: Instruction, form: Form, place: Place, words: tuple[int, ...]) -> Step:
+        """Return the step that loads or stores a piece of a matrix."""
+        if form.store:
+            return store_step(form, pc, item.line, place, words)
+        return load_step(form, pc, item.line, place, words, (32,) * len(words), keep=False)
 
     def _fence(self, pc: int, item: Instruction) -> LoweredStep:
         fence = _FENCE.fullmatch(item.opcode)

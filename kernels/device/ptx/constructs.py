@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from kernels.device.ptx.module import Immediate, Instruction
-from kernels.device.ptx.program import is_barrier, is_warp_sync
+from kernels.device.ptx.program import is_barrier, is_tensor, is_warp_sync
 
 _SHUFFLES = {"up": "__shfl_up_sync", "down": "__shfl_down_sync", "bfly": "__shfl_xor_sync", "idx": "__shfl_sync"}
 _VOTES = {"all": "__all_sync", "any": "__any_sync", "uni": "__uni_sync", "ballot": "__ballot_sync"}
+_WMMA = {"load": "load_matrix_sync()", "mma": "mma_sync()", "store": "store_matrix_sync()"}
 _REDUCTIONS = {"popc": "__syncthreads_count", "and": "__syncthreads_and", "or": "__syncthreads_or"}
 
 
@@ -25,6 +26,10 @@ def waiting_place(instruction: Instruction) -> str:
         return f"`{_VOTES.get(parts[2], '__all_sync')}()`"
     if parts[0] == "match":
         return f"`__match_{parts[1]}_sync()`"
+    if parts[0] == "wmma":
+        return f"`wmma::{_WMMA[parts[1]]}`"
+    if is_tensor(instruction):
+        return f"`{parts[0]}`"
     if parts[0] == "redux":
         return f"`__reduce_{parts[2]}_sync()`"
     return f"`{instruction.opcode}`"
@@ -50,6 +55,8 @@ def _barrier(instruction: Instruction) -> str:
 
 def rule(instruction: Instruction) -> str:
     """State which threads must reach the call at which threads wait."""
+    if is_tensor(instruction):
+        return f"All 32 threads of a warp must reach {waiting_place(instruction)}."
     if is_warp_sync(instruction):
         return f"All threads of the warp that the mask names must reach {waiting_place(instruction)}."
     if len(instruction.operands) == 2:

@@ -26,7 +26,7 @@ class Kind(IntEnum):
 
 
 _MEMORY = re.compile(r"(ld|ldu|st|atom|red|cp)\.")
-_FETCHES = re.compile(r"(ld|ldu|atom)\.(?!param\b)")
+_FETCHES = re.compile(r"(ld|ldu|atom|wmma\.load|ldmatrix)\.(?!param\b)")
 _SPECIAL = {"%ctaid": Kind.EVEN, "%clock": Kind.ODD, "%clock64": Kind.ODD, "%globaltimer": Kind.ODD}
 _SUMS = re.compile(
     r"(mov|cvt|cvta|neg|add|sub|min|max|selp|ld\.param|st\.param)\.|(not|and|or)\.pred"

@@ -11,9 +11,10 @@ from kernels.device.ptx.module import Address, Bounds, Instruction, Operand, Pai
 
 _BARRIERS = re.compile(r"(bar|barrier)(\.cta)?\.(sync|arrive|red)\b")
 _WARP_SYNCS = re.compile(r"bar\.warp\.sync|shfl\.sync|vote\.sync|match\.\w+\.sync|redux\.sync|activemask")
+_TENSORS = frozenset({"wmma", "mma", "ldmatrix", "stmatrix", "movmatrix"})
 _NO_RESULT = re.compile(
     r"(st|bra|brx|(bar|barrier)(\.cta)?\.(sync|arrive)|bar\.warp|membar|fence|red|ret|exit|trap|brkpt|nanosleep"
-    r"|cp|prefetch|prefetchu|discard|applypriority|pmevent|griddepcontrol|call|stmatrix)(\.|$)"
+    r"|cp|prefetch|prefetchu|discard|applypriority|pmevent|griddepcontrol|call|stmatrix|wmma\.store)(\.|$)"
 )
 _WAYS = frozenset({"bra", "brx", "ret", "exit"})
 ENDS = {"ret", "exit", "trap", "brkpt", "call.assert"}
@@ -70,7 +71,12 @@ def is_mbarrier(instruction: Instruction) -> bool:
 
 def is_warp_sync(instruction: Instruction) -> bool:
     """Whether the named lanes of a warp meet here."""
-    return bool(_WARP_SYNCS.match(instruction.opcode))
+    return bool(_WARP_SYNCS.match(instruction.opcode)) or is_tensor(instruction)
+
+
+def is_tensor(instruction: Instruction) -> bool:
+    """Whether all lanes of a warp work on a matrix together here."""
+    return instruction.head in _TENSORS
 
 
 def is_jump(instruction: Instruction) -> bool:

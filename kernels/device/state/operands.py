@@ -50,6 +50,10 @@ class Operands:
             self._count += 1
         return self._slots[key]
 
+    def spare(self, use: str) -> int:
+        """Return the number of a register that no instruction of the kernel uses."""
+        return self._slot(("spare", use))
+
     def source(self, operand: Operand | None, bits: int, *, wider: bool = False) -> int:
         """Return the number of a source operand.
 

@@ -66,7 +66,7 @@ class UnsetObserver:
             self._elements[pc] = Example.at(name, block, (thread,)), message, Facts()
         here = np.int32(pc + 1)
         found = here if carried is None else np.where(carried != 0, carried, here)
-        self._set(register, np.where(missing, found, np.int32(0)).astype(np.int32), mask)
+        self.mark(register, np.where(missing, found, np.int32(0)).astype(np.int32), mask)
 
     def note_absent(self, pc: int, partners: NDArray[np.int32], present: NDArray[np.bool_], mask: Mask | None) -> None:
         """Note a shuffle in which lanes read from `partners`, some of which take no part."""
@@ -86,12 +86,12 @@ class UnsetObserver:
         if came is None and present.all() and register not in self.origins:
             return
         nothing = np.zeros((1, 1), np.int32) if came is None else came
-        self._set(register, np.where(present, nothing, np.int32(pc + 1)).astype(np.int32), mask)
+        self.mark(register, np.where(present, nothing, np.int32(pc + 1)).astype(np.int32), mask)
 
     def clear(self, register: int, mask: Mask | None) -> None:
         """Note that the register is set in the threads of the mask."""
         if register in self.origins:
-            self._set(register, None, mask)
+            self.mark(register, None, mask)
 
     def propagate(
         self, sources: tuple[int, ...], results: tuple[int, ...], pc: int, mask: Mask | None, *, copies: bool
@@ -106,15 +106,15 @@ class UnsetObserver:
             merged = np.where(merged == _REGISTER, np.int32(pc + 1), merged).astype(np.int32)
         for result in results:
             if merged is not None:
-                self._set(result, merged, mask)
+                self.mark(result, merged, mask)
             elif result in self.origins:
-                self._set(result, None, mask)
+                self.mark(result, None, mask)
 
     def choose(self, result: int, condition: NDArray[np.bool_], ways: tuple[int, int], mask: Mask | None) -> None:
         """Mark the result of a selection between two registers, thread by thread. Values not selected do no harm."""
         nothing = np.zeros((1, 1), np.int32)
         chosen, other = (self.origins.get(way, nothing) for way in ways)
-        self._set(result, np.where(condition, chosen, other).astype(np.int32), mask)
+        self.mark(result, np.where(condition, chosen, other).astype(np.int32), mask)
 
     def combine(
         self, result: int, sources: tuple[int, ...], decides: Sequence[NDArray[np.bool_]], mask: Mask | None
@@ -124,9 +124,10 @@ class UnsetObserver:
         origins = [self.origins.get(source, nothing) for source in sources]
         known = [(each == 0) & alone for each, alone in zip(origins, decides, strict=True)]
         unset = np.where(known[0] | known[1], nothing, np.maximum(*origins))
-        self._set(result, unset.astype(np.int32), mask)
+        self.mark(result, unset.astype(np.int32), mask)
 
-    def _set(self, register: int, origins: Origins | None, mask: Mask | None) -> None:
+    def mark(self, register: int, origins: Origins | None, mask: Mask | None) -> None:
+        """Note where the register's unset values in the threads of the mask come from; None if all are set."""
         if mask is not None:
             nothing = np.zeros((1, 1), np.int32)
             old = self.origins.get(register, nothing)
