@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from kernels.device.state.space import kind_of
@@ -181,6 +181,8 @@ def _sum(rows: int, columns: int, kind: str) -> Fragment:
 
 def _of_wmma(match: re.Match[str]) -> Multiplication | None:
     shape, kinds = _shape(match), _kinds(match)
+    if kinds.a == "tf32":
+        kinds = replace(kinds, block=4)
     if not _fits(kinds) or shape not in _WMMA_SHAPES.get(kinds.a, ()):
         return None
     d, a, b, c = (

@@ -8,7 +8,7 @@ that place. The sum of what is left is exact, and is then cut to float32, or rou
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -127,8 +127,21 @@ def _float16_bits(exact: Float) -> Matrices:
 _BITS: Mapping[str, Callable[[Float], Matrices]] = {"f32": _float32_bits, "f16": _float16_bits}
 
 
-def _in_one_block(kinds: Kinds, a: Matrices, b: Matrices, c: Matrices) -> Matrices:
-    return _BITS[kinds.d](_sums(decoded(a, kinds.a), decoded(b, kinds.b), decoded(c, kinds.c)))
+def _in_blocks(kinds: Kinds, a: Matrices, b: Matrices, c: Matrices) -> Matrices:
+    if kinds.c == kinds.d:
+        length = a.shape[-1]
+        step = kinds.block or length
+        for part in (slice(first, first + step) for first in range(0, length, step)):
+            c = _BITS[kinds.d](
+                _sums(decoded(a[..., part], kinds.a), decoded(b[..., part], kinds.b), decoded(c, kinds.c))
+            )
+        return c
+    # Sums of two types are computed in float32.
+    addend = c if kinds.c == "f32" else canonical32(c.view(np.float16).astype(np.float32)).view(np.uint32)
+    sums = _in_blocks(replace(kinds, c="f32", d="f32"), a, b, addend)
+    if kinds.d == "f32":
+        return sums
+    return canonical16(sums.view(np.float32).astype(np.float16)).view(np.uint16)
 
 
 def _eight_bit_floats(kinds: Kinds, a: Matrices, b: Matrices, c: Matrices) -> Matrices:
@@ -151,7 +164,7 @@ def _on_ordinary_cores(kinds: Kinds, a: Matrices, b: Matrices, c: Matrices) -> M
     left, right = (decoded(each, "f16").values.astype(np.float32).reshape(-1, 8, 4) for each in (a, b))
     pairs = [(left[:, :, np.newaxis, k], right[:, np.newaxis, :, k]) for k in range(a.shape[-1])]
     own = decoded(c, kinds.c).values.astype(np.float32).reshape(-1, 8, 8)
-    if kinds.c == "f32":
+    if kinds.d == "f32":
         total = np.zeros_like(own)
         for x, y in pairs:
             total = fma32(x, y, total)
@@ -208,6 +221,7 @@ class Kinds:
     saturates: whether integers are limited instead of wrapping around
     combine: "and" or "xor" for single bits
     quads: whether it is m8n8k4 of float16
+    block: how many products are added up at a time; 0 for all
     """
 
     d: str
@@ -217,6 +231,7 @@ class Kinds:
     saturates: bool = False
     combine: str = ""
     quads: bool = False
+    block: int = 0
 
 
 def multiply_add(kinds: Kinds, a: Matrices, b: Matrices, c: Matrices) -> Matrices:
@@ -234,4 +249,4 @@ def _function(kinds: Kinds) -> Callable[[Kinds, Matrices, Matrices, Matrices], M
         return _doubles
     if kinds.a == "b1":
         return _single_bits
-    return _integers if kinds.d == "s32" else _in_one_block
+    return _integers if kinds.d == "s32" else _in_blocks
