@@ -23,6 +23,7 @@ class Mistake(StrEnum):
     PRINTF = "printf"
     MBARRIER = "mbarrier"
     NAMED_BARRIER = "named_barrier"
+    MATRIX = "matrix"
     SHUFFLE = "shuffle"
     MISALIGNED = "misaligned"
     ASSERTION = "assertion"

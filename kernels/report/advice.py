@@ -108,6 +108,10 @@ _REPAIRS: Mapping[Mistake, str] = {
     Mistake.LAUNCH_BOUNDS: "Make the block smaller, or raise `__launch_bounds__`{at} to the block's number of threads.",
     Mistake.PRINTF: "Give `printf`{at} one argument for each conversion in its format.",
     Mistake.ASSERTION: "Let the kernel work without the condition of the assertion{at}, or make the condition true.",
+    Mistake.MATRIX: (
+        "Call it with all 32 threads of a warp and with the same arguments in each{at}. Blocks need a multiple of 32 "
+        "threads."
+    ),
     Mistake.TRAP: "Let the kernel handle this case instead of stopping{at}.",
 }
 """The advice after a mistake, whatever the source says."""

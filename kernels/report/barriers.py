@@ -28,6 +28,10 @@ _OTHER_BARRIERS: Mapping[Mistake, str] = {
     Mistake.NAMED_BARRIER: (
         "Give the barrier{at} the number of threads that reach it. For the whole block, use `__syncthreads()`."
     ),
+    Mistake.MATRIX: (
+        "Let all 32 threads of the warp execute the matrix instruction{at}. Only a condition that whole warps share, "
+        "such as `threadIdx.x / 32 == 0`, may guard it."
+    ),
 }
 """Advice for barriers other than `__syncthreads()`."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -191,12 +191,12 @@ def compared(opcode: str, seed: int, count: int) -> Difference:
     return Difference(int(unequal.sum()), f"{here}: {int(own[place]):#x} not {int(measured[place]):#x}")
 
 
-def check_multiplications(total: int, processes: int | None) -> int:
+def check_multiplications(chosen: Sequence[str], total: int, processes: int | None) -> int:
     """Print a line for each multiplication, and return how many differ."""
     wrong = 0
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
         waiting = {}
-        for number, opcode in enumerate(opcodes()):
+        for number, opcode in enumerate(chosen):
             form = multiplication(opcode)
             assert form is not None, opcode
             count = total // _DOUBLES_TAKE if form.kinds.d == "f64" else total
@@ -316,8 +316,8 @@ def check_rows(count: int, turned: bool, store: bool) -> bool:
         return bool(
             (cupy.asnumpy(found).reshape(-1) == np.ascontiguousarray(expected).view(np.uint32).reshape(-1)).all()
         )
-    lines = memory.view(np.uint16).reshape(-1, 8)[own_rows].reshape(count, 8, 8)
-    expected = EIGHT.words(np.ascontiguousarray(lines.swapaxes(1, 2) if turned else lines))
+    loaded = memory.view(np.uint16).reshape(-1, 8)[own_rows].reshape(count, 8, 8)
+    expected = EIGHT.words(np.ascontiguousarray(loaded.swapaxes(1, 2) if turned else loaded))
     return bool((cupy.asnumpy(found) == expected[:, 0]).all())
 
 
@@ -325,6 +325,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fragments", type=int, default=20_000)
     parser.add_argument("--processes", type=int, default=None)
+    parser.add_argument("--only", default="", help="only multiplications whose opcode contains this")
     parser.add_argument("--record", type=Path)
     asked = parser.parse_args()
     if asked.record:
@@ -333,7 +334,7 @@ def main() -> int:
             for opcode in opcodes()
             if (form := multiplication(opcode)) is not None
         }
-        np.savez_compressed(asked.record, **recorded)
+        np.savez_compressed(asked.record, allow_pickle=False, **recorded)
         return 0
     moves = list(accesses())
     differ = [opcode for opcode in moves if not check_access(opcode)]
@@ -345,13 +346,14 @@ def main() -> int:
         if not check_rows(count, turned, store)
     ]
     print(f"{len(moves) + 12} loads and stores, {len(differ)} differ", *differ, sep="\n", flush=True)
-    wrong = check_multiplications(asked.fragments, asked.processes)
-    print(f"{len(list(opcodes()))} multiplications, {wrong} differ")
+    chosen = [opcode for opcode in opcodes() if asked.only in opcode]
+    wrong = check_multiplications(chosen, asked.fragments, asked.processes)
+    print(f"{len(chosen)} multiplications, {wrong} differ")
     return 1 if wrong or differ else 0
 
 
-RECORDED = KINDS
-"""So many matrices of each multiplication are recorded: one of each kind."""
+RECORDED = 2 * KINDS
+"""So many matrices of each multiplication are recorded: two of each kind."""
 
 if __name__ == "__main__":
     sys.exit(main())

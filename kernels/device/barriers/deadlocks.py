@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kernels.device.ptx.constructs import names_itself, rule, waiting_place
 from kernels.device.ptx.dataflow import successors
 from kernels.device.ptx.module import Immediate
-from kernels.device.ptx.program import Program
+from kernels.device.ptx.program import Program, is_tensor
 from kernels.device.state.findings import Described
 from kernels.device.state.machine import Machine
 from kernels.facts import Facts, Mistake
@@ -31,7 +31,8 @@ def report_stuck(machine: Machine, program: Program, column: int, groups: list[t
         one, two = (machine.geometry.thread(int(each[0])) for each in (threads, other_threads))
         what = waiting_place(instructions[pc])
         named = names_itself(instructions[pc]) or names_itself(instructions[other_pc])
-        facts = Facts(Mistake.NAMED_BARRIER if named else Mistake.OTHER)
+        mistake = Mistake.MATRIX if is_tensor(instructions[pc]) else Mistake.OTHER
+        facts = Facts(Mistake.NAMED_BARRIER if named else mistake)
         name, where = machine.geometry.thread_name(one), machine.geometry.block_name(block)
         message = f"Thread {name} of block {where} waits in {what}{at_line(line)}."
         if other_pc == pc and (wanted := _wanted(program, pc)) is not None:

@@ -18,6 +18,7 @@ from kernels.device.state.values import INTEGER, Array, Lanes, Value, from_array
 from kernels.device.tensor.forms import EIGHT, EightRows, MatrixAccess
 from kernels.device.tensor.fragments import Matrices, Words, packed, unpacked
 from kernels.device.tensor.warps import Origins, Warps, element_origins, register_origins
+from kernels.facts import Mistake
 
 _LARGEST_PIECE = 16
 
@@ -123,7 +124,7 @@ class Addresses:
         if differ.any():
             lane = warps.first_lane(int(np.flatnonzero(differ)[0]))
             why = f"the threads of a warp give {self._name} different addresses or different distances of its lines"
-            stop(machine, self._line, lane, int(differ.sum()) * WARP, why)
+            stop(machine, self._line, lane, int(differ.sum()) * WARP, why, Mistake.MATRIX)
 
 
 def _alike(array: Array) -> bool:

@@ -13,6 +13,7 @@ from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.values import INTEGER, Array, from_array
 from kernels.device.tensor.fragments import Fragment, Words
+from kernels.facts import Mistake
 
 Origins = NDArray[Any]
 
@@ -42,7 +43,8 @@ class Warps:
         count = int(present[warp, :, block].sum())
         lane = int(np.flatnonzero(present[warp, :, block])[0])
         thread = (int(warp) * WARP + lane) * self._machine.shape.blocks + int(block)
-        stop(self._machine, line, thread, count, f"{name} needs all 32 threads of a warp, and {count} are there")
+        why = f"{name} needs all 32 threads of a warp, and {count} are there"
+        stop(self._machine, line, thread, count, why, Mistake.MATRIX)
 
     def gather(self, numbers: Sequence[int], bits: int) -> Words:
         """The contents of registers: warp by register by thread."""

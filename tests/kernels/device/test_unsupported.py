@@ -55,10 +55,16 @@ def test_groups_of_several_warps(device, memory):
     assert "reserved" not in str(caught.value)
 
 
+SPARSE = """{.reg .b32 r; .reg .f32 f;
+mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f, f, f, f}, {r, r}, {r, r}, {f, f, f, f}, r, 0;}""".replace(
+    "\n", " "
+)
+
+
 @pytest.mark.parametrize(
     ("instruction", "words"),
     [
-        ("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %0}, {%0}, {%0}, {%0, %0};", "tensor cores"),
+        (SPARSE, "sparse matrices"),
         ("{.reg .b32 r; mov.u32 r, %cluster_ctarank;}", "clusters"),
         ("{.reg .b32 r; mov.u32 r, %nclusterid.x;}", "clusters"),
         ("barrier.cluster.arrive;", "clusters"),

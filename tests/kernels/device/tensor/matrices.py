@@ -70,7 +70,8 @@ def _floats(kind: str, shape: tuple[int, ...], which: int, rng: np.random.Genera
         exponent = rng.integers(0, 3, shape)
     elif which == 6:  # two magnitudes, which cancel out
         large = rng.integers(0, 2, shape)
-        fraction = np.where(large, *rng.integers(0, 1 << places, 2))
+        one, other = rng.integers(0, 1 << places, 2)
+        fraction = np.where(large, one, other)
         exponent = middle + 3 * large + shift
     elif which == 7:  # mostly zeros
         zero = rng.random(shape) < 0.7
@@ -85,8 +86,11 @@ def _floats(kind: str, shape: tuple[int, ...], which: int, rng: np.random.Genera
     exponent = np.clip(exponent, 0, top if which in {0, 9} else top - 1)
     if kind == "tf32":  # half of them as a conversion leaves them
         fraction = np.where(rng.random(shape) < 0.5, fraction & ~0x1FFF, fraction)
-    made = sign.astype(np.uint64) << np.uint64(width + places) | exponent.astype(np.uint64) << np.uint64(places)
-    return made | fraction.astype(np.uint64)
+    made: NDArray[np.uint64] = sign.astype(np.uint64) << np.uint64(width + places) | exponent.astype(
+        np.uint64
+    ) << np.uint64(places)
+    made |= fraction.astype(np.uint64)
+    return made
 
 
 def _whole(kind: str, values: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -95,5 +99,5 @@ def _whole(kind: str, values: NDArray[np.int64]) -> NDArray[np.uint64]:
     size = np.abs(values).astype(np.float64)
     fraction, exponent = np.frexp(size)
     bits = ((exponent - 1 + (1 << width - 1) - 1) << places) + ((2 * fraction - 1) * (1 << places)).astype(np.int64)
-    bits = np.where(size == 0, 0, bits) | (values < 0).astype(np.int64) << (width + places)
-    return bits.astype(np.uint64)
+    signed: NDArray[np.int64] = np.where(size == 0, 0, bits) | (values < 0).astype(np.int64) << (width + places)
+    return signed.astype(np.uint64)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernels.device.tensor.forms import Multiplication, multiplication
+from kernels.device.tensor.multiplication import Kinds, multiply_add
+from tests.gpu.tensors import RECORDED, computed, given, opcodes
+from tests.kernels.device.tensor.matrices import matrices
+from tests.kernels.device.tensor.plain import element
+
+_MEASURED = Path(__file__).with_name("h200.npz")
+_FLOATS = {
+    "f32": [("f16", "f16"), ("bf16", "bf16"), ("tf32", "tf32"), ("e4m3", "e5m2"), ("e5m2", "e4m3"), ("e4m3", "e4m3")],
+    "f16": [("f16", "f16"), ("e4m3", "e5m2"), ("e5m2", "e5m2")],
+}
+_ALL = [
+    *(Kinds(d, a, b, d) for d, pairs in _FLOATS.items() for a, b in pairs),
+    Kinds("f32", "tf32", "tf32", "f32", block=4),
+    *(Kinds("s32", f"{a}{bits}", f"{b}{bits}", "s32", saturates)
+      for a in "su" for b in "su" for bits in (4, 8) for saturates in (False, True)),
+    *(Kinds("s32", "b1", "b1", "s32", combine=combine) for combine in ("and", "xor")),
+]  # fmt: skip
+
+
+def _form(opcode: str) -> Multiplication:
+    form = multiplication(opcode)
+    assert form is not None
+    return form
+
+
+@pytest.mark.parametrize(
+    "kinds", _ALL, ids=lambda kinds: f"{kinds.d}-{kinds.a}-{kinds.b}-{kinds.saturates}-{kinds.combine}-{kinds.block}"
+)
+def test_a_product_is_the_plain_one(kinds: Kinds) -> None:
+    rng = np.random.default_rng(7)
+    a, b = (matrices(kind, (40, 2, 16), rng) for kind in (kinds.a, kinds.b))
+    c = matrices(kinds.c, (40, 2, 2), rng, addend=True)
+    found = multiply_add(kinds, a, b, c)
+    for at, row, column in np.ndindex(found.shape):
+        expected = element(kinds, a[at, row].tolist(), b[at, column].tolist(), int(c[at, row, column]))
+        assert int(found[at, row, column]) == expected, (at, row, column)
+
+
+def test_whole_numbers_take_the_short_way_to_the_same_bits() -> None:
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-60, 61, (50, 8, 16)).astype(np.float16).view(np.uint16) for _ in range(2))
+    c = rng.integers(-1000, 1000, (50, 8, 8)).astype(np.float32).view(np.uint32)
+    kinds = Kinds("f32", "f16", "f16", "f32")
+    short = multiply_add(kinds, a, b, c)
+    # With one number that isn't whole, all of them go the long way.
+    halves = np.full((1, 8, 16), 0x3800, np.uint16)
+    long = multiply_add(kinds, np.concatenate((a, halves)), np.concatenate((b, b[:1])), np.concatenate((c, c[:1])))
+    assert (long[:-1] == short).all()
+
+
+@pytest.mark.parametrize("opcode", list(opcodes()))
+def test_a_product_is_that_of_a_gpu(opcode: str) -> None:
+    form = _form(opcode)
+    with np.load(_MEASURED) as measured:
+        expected = measured[opcode]
+    found = computed(form, given(form, RECORDED, 0))
+    if form.kinds.d == "f64":
+        found, expected = (np.where(np.isnan(each.view(np.float64)), 0, each) for each in (found, expected))
+    assert (found == expected).all()
