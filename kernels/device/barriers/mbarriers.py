@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.barriers.ordering import Counts, Grid, Ordering
+from kernels.device.memory.bulk import BulkCopy, BulkForm, bulk_form
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note_part, read_part, write_part
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Unsupported
-from kernels.device.state.accesses import Kind, Part, Strength
+from kernels.device.state.accesses import Kind, Part, Strength, Transfer
 from kernels.device.state.findings import Described
 from kernels.device.state.machine import Machine, TrapError, stop
 from kernels.device.state.mask import Mask
@@ -35,8 +36,9 @@ _VALID = "the present one of its `cuda::barrier` or the one before"
 _BITS = 20
 _MOST = (1 << _BITS) - 1
 _OPCODE = re.compile(
-    r"mbarrier\.(?P<verb>init|inval|arrive|arrive_drop|test_wait|try_wait)(?P<parity>\.parity)?(?P<opens>\.noComplete)?"
-    r"(?:\.acquire|\.release)?(?:\.cta|\.cluster)?(?P<shared>\.shared(?:::cta)?)?\.b64"
+    r"mbarrier\.(?P<verb>init|inval|arrive\.expect_tx|arrive_drop\.expect_tx|arrive|arrive_drop|expect_tx|complete_tx"
+    r"|test_wait|try_wait)(?P<parity>\.parity)?(?P<opens>\.noComplete)?"
+    r"(?:\.acquire|\.release|\.relaxed)?(?:\.cta|\.cluster)?(?P<shared>\.shared(?:::cta)?)?\.b64"
 )
 _KINDS = {
     "init": (Kind.WRITE, Strength.PLAIN),
@@ -50,7 +52,8 @@ _KINDS = {
 class MbarrierUse:
     """One instruction on a barrier in shared memory.
 
-    verb: the operation: init, inval, arrive, arrive_drop, test_wait or try_wait
+    verb: the operation: init, inval, arrive, arrive_drop, expect_tx, complete_tx, test_wait, try_wait or copy
+    expects: whether an arrival first adds to the bytes that the phase needs; its input is then this number
     opens: whether its arrivals may complete the phase
     target: the register for its result, or None
     source: the register with its input: a count, a token or a parity
@@ -64,13 +67,18 @@ class MbarrierUse:
     place: Place
     target: int | None
     source: int
+    expects: bool = False
+    copy: BulkCopy | None = None
 
 
 def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
+    if (form := bulk_form(item.opcode)) is not None:
+        return _copy_use(operands, pc, item, form)
     match = _OPCODE.fullmatch(item.opcode)
     if match is None:
         raise Unsupported(item.opcode, item.line)
-    verb, waits = match["verb"], match["verb"].endswith("wait")
+    verb, _, expects = match["verb"].partition(".")
+    waits = verb.endswith("wait")
     if bool(match["parity"]) > waits or bool(match["opens"]) > (verb in {"arrive", "arrive_drop"}):
         raise Malformed("a barrier in shared memory of unexpected form")
     left = list(item.operands)
@@ -81,11 +89,23 @@ def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
     kind, strength = _KINDS.get(verb, (Kind.UPDATE, Strength.BLOCK))
     site = Site(pc, item.line, "shared" if match["shared"] else "generic", _SIZE, kind, strength)
     source: Operand = left[0] if left else Immediate(1)
-    if len(left) > 1 + (verb == "try_wait") or (not left and (waits or verb == "init")):
+    needed = waits or expects or verb in {"init", "expect_tx", "complete_tx"}
+    if len(left) > 1 + (verb == "try_wait") or (not left and needed):
         raise Malformed("a barrier in shared memory with the wrong number of operands")
     register = operands.source(source, 64 if waits and not match["parity"] else 32)
     opens = not match["opens"]
-    return MbarrierUse(item, site, verb, bool(match["parity"]), opens, place, target, register)
+    return MbarrierUse(item, site, verb, bool(match["parity"]), opens, place, target, register, expects=bool(expects))
+
+
+def _copy_use(operands: Operands, pc: int, item: Instruction, form: BulkForm) -> MbarrierUse:
+    """A bulk copy that reports its bytes to a barrier."""
+    if not 4 <= len(item.operands) <= 5:
+        raise Malformed("a bulk copy with the wrong number of operands")
+    target, source, place = (operands.place(item.operands[at]) for at in (0, 1, 3))
+    size = operands.source(item.operands[2], 32)
+    copy = BulkCopy(pc, item.line, form.load, target, source, size)
+    site = Site(pc, item.line, "shared", _SIZE, Kind.UPDATE, Strength.BLOCK)
+    return MbarrierUse(item, site, "copy", False, True, place, None, size, copy=copy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +149,7 @@ class Mbarriers:
         self._machine = machine
         self._ordering = ordering
         self._trusted = trusted
+        self._bytes: dict[tuple[str, int], Counts] = {}
 
     def perform(self, use: MbarrierUse, mask: Mask | None) -> None:
         machine = self._machine
@@ -156,6 +177,10 @@ class Mbarriers:
             return self._init
         if verb == "inval":
             return self._inval
+        if verb == "copy":
+            return self._copy
+        if verb in {"expect_tx", "complete_tx"}:
+            return self._count_bytes
         return self._wait if verb.endswith("wait") else self._arrive
 
     # -- operations ---------------------------------------------------------------------------------------------------
@@ -172,13 +197,72 @@ class Mbarriers:
         self._set(part, _States(sources, sources, np.zeros_like(sources)))
         for key, lanes, _ in self._by_barrier(part, np.zeros_like(sources)):
             self._ordering.seen(key)[:, lanes % self._machine.shape.blocks] = 0
+            self._missing_bytes(key[1], key[2])[lanes % self._machine.shape.blocks] = 0
 
     def _inval(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
         nothing = np.zeros((len(part.lanes), _SIZE), np.uint8)
         write_part(self._machine, part, nothing, np.zeros(len(part.lanes), np.bool_))
 
+    # -- bytes of asynchronous copies ---------------------------------------------------------------------------------
+
+    def _missing_bytes(self, name: str, offset: int) -> Counts:
+        """Return, for each block, the bytes that the phase of a barrier still needs; below 0, they came early."""
+        key = name, offset
+        if key not in self._bytes:
+            self._bytes[key] = np.zeros(self._machine.shape.blocks, np.int64)
+        return self._bytes[key]
+
+    def _add_bytes(self, part: Part, more: Counts) -> None:
+        columns = part.lanes % self._machine.shape.blocks
+        for offset in np.unique(part.offsets).tolist():
+            here = part.offsets == offset
+            np.add.at(self._missing_bytes(part.allocation.name, offset), columns[here], more[here])
+
+    def _needs_bytes(self, part: Part) -> NDArray[np.bool_]:
+        """Whether the phase of each thread's barrier isn't over because of bytes."""
+        columns = part.lanes % self._machine.shape.blocks
+        found = np.zeros(len(part.lanes), np.bool_)
+        for offset in np.unique(part.offsets).tolist():
+            here = part.offsets == offset
+            found[here] = self._missing_bytes(part.allocation.name, offset)[columns[here]] != 0
+        return found
+
+    def _count_bytes(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
+        self._states(use, part)
+        self._add_bytes(part, sources if use.verb == "expect_tx" else -sources)
+        self._close(use, part)
+
+    def _copy(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
+        """Start a copy, whose bytes arrive at once. Threads still may not use them before the phase is over."""
+        assert use.copy is not None
+        states = self._states(use, part)
+        for (_, name, offset), lanes, phase in self._by_barrier(part, states.phase):
+            line = "mbarrier", name, offset
+            everyone = Transfer(line, np.full(len(lanes), phase + 1))
+            mask = self._machine.mask(self._grid(lanes))
+            use.copy.perform(self._machine, mask, lambda _, some: Transfer(line, np.full(len(some), phase + 1)))  # noqa: B023
+            self._machine.races.ends_with(everyone, lanes, ("mbarrier", name, offset, phase))
+        self._add_bytes(part, -sources)
+        self._close(use, part)
+
+    def _close(self, use: MbarrierUse, part: Part) -> None:
+        """Begin the next phase of barriers at which nothing is missing any more."""
+        states = self._states(use, part)
+        over = (states.missing == 0) & ~self._needs_bytes(part)
+        if over.any():
+            after = _States(states.expected, states.expected, states.phase + 1)
+            words = after.words[over]
+            done = Part(part.allocation, part.offsets[over], part.lanes[over])
+            write_part(self._machine, done, np.ascontiguousarray(words).reshape(-1, 1).view(np.uint8))
+
+    # -- arrivals and waits -------------------------------------------------------------------------------------------
+
     def _arrive(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:
         """Let threads arrive in the order of their numbers. Each gets the state that it sees as its token."""
+        if use.expects:
+            self._states(use, part)
+            self._add_bytes(part, sources)
+            sources = np.ones_like(sources)
         order = np.argsort(self._barriers(part), kind="stable")
         part, sources = Part(part.allocation, part.offsets[order], part.lanes[order]), sources[order]
         states = self._states(use, part)
@@ -196,9 +280,10 @@ class Mbarriers:
         expected, missing = states.expected[first], states.missing[first] - total
         if use.verb == "arrive_drop":
             expected = expected - total
-        done = missing == 0
+        at = Part(part.allocation, part.offsets[first], part.lanes[first])
+        done = (missing == 0) & ~self._needs_bytes(at)
         after = _States(expected, np.where(done, expected, missing), states.phase[first] + done)
-        self._set(Part(part.allocation, part.offsets[first], part.lanes[first]), after)
+        self._set(at, after)
 
     def _wait(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:
         """Test whether the phase of a token or a parity is over. If so, the thread comes after the arrivals."""
@@ -263,7 +348,8 @@ class Mbarriers:
             self._machine.unset.report_memory(use.site.pc, element, len(bad))
             raise TrapError
         states = _States.of(np.ascontiguousarray(data).view(np.int64)[:, 0])
-        broken = (states.missing > states.expected) | (states.phase < 0) | (states.missing < (states.expected > 0))
+        nobody = (states.missing == 0) & (states.expected > 0) & ~self._needs_bytes(part)
+        broken = (states.missing > states.expected) | (states.phase < 0) | nobody
         if broken.any():
             self._stop(use, part.lanes[broken], "it uses a `cuda::barrier` that has been overwritten")
         return states

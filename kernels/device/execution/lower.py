@@ -17,6 +17,7 @@ from kernels.device.execution.affine import add, affine_operation
 from kernels.device.execution.printing import assert_step, print_step
 from kernels.device.memory.access import Form, Step, load_step, memory_form, scope_of
 from kernels.device.memory.atomic import atomic_form, atomic_step
+from kernels.device.memory.bulk import COMMIT, BulkCopy, bulk_form, bulk_step, bulk_wait, bulk_wait_step, commit_bulk
 from kernels.device.memory.copies import commit_copies, copy_step, is_copy, wait_step
 from kernels.device.memory.store import store_step
 from kernels.device.ptx.constructs import waiting_place
@@ -46,7 +47,7 @@ from kernels.device.tensor.lowering import tensor_step
 from kernels.facts import Mistake
 
 _NOTHING = re.compile(
-    r"fence\.proxy[\w.:]*|fence\.mbarrier_init[\w.:]*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+"
+    r"fence\.proxy\.(?!async)[\w.:]*|fence\.mbarrier_init[\w.:]*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+"
 )
 _FENCE = re.compile(r"(?:membar|fence(?:\.(?P<order>sc|acq_rel|acquire|release))?)\.(?P<scope>cta|cluster|gl|gpu|sys)")
 _CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)\.u64")
@@ -138,6 +139,8 @@ class Lowering(Operands):
         return load_step(form, pc, item.line, place, words, (32,) * len(words), keep=False)
 
     def _fence(self, pc: int, item: Instruction) -> LoweredStep:
+        if item.opcode.startswith("fence.proxy.async"):
+            return LoweredStep(lambda machine, mask: machine.races.fence_proxy(mask), pc)
         fence = _FENCE.fullmatch(item.opcode)
         if fence is None:
             raise Unsupported(item.opcode, item.line)
@@ -193,6 +196,8 @@ class Lowering(Operands):
 
     def _copy(self, pc: int, item: Instruction) -> LoweredStep:
         opcode = item.opcode
+        if opcode.startswith("cp.async.bulk"):
+            return self._bulk(pc, item)
         if opcode == "cp.async.commit_group":
             return LoweredStep(commit_copies, pc)
         if opcode in {"cp.async.wait_group", "cp.async.wait_all"}:
@@ -203,6 +208,18 @@ class Lowering(Operands):
         given = self.source(item.operands[3], 32) if len(item.operands) > 3 else None
         places = self.place(item.operands[0]), self.place(item.operands[1])
         return LoweredStep(copy_step(pc, item.line, *places, size.value, given), pc)
+
+    def _bulk(self, pc: int, item: Instruction) -> LoweredStep:
+        if item.opcode == COMMIT:
+            return LoweredStep(commit_bulk, pc)
+        if (kinds := bulk_wait(item.opcode)) is not None and (allowed := _groups(item)) is not None:
+            return LoweredStep(bulk_wait_step(kinds, allowed), pc)
+        form = bulk_form(item.opcode)
+        if form is None or form.barrier or len(item.operands) != 3:
+            raise Unsupported(item.opcode, item.line)
+        target, source = self.place(item.operands[0]), self.place(item.operands[1])
+        size = self.source(item.operands[2], 32)
+        return LoweredStep(bulk_step(BulkCopy(pc, item.line, form.load, target, source, size)), pc)
 
     def _move(self, pc: int, item: Instruction) -> LoweredStep:
         kind = item.opcode.removeprefix("mov.")

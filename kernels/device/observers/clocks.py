@@ -7,7 +7,7 @@ everything from other warps and blocks. Clocks are never changed in place, so a 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.observers.knowledge import NOTHING, Ids, Knowledge, Moment, Times, distinct, too_often
-from kernels.device.state.accesses import Access, Kind, Strength
+from kernels.device.state.accesses import Access, Kind, Strength, Transfer
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
@@ -59,6 +59,10 @@ def offsets_of(machine: Machine, access: Access, unit: int) -> tuple[NDArray[np.
     return cells[::pieces] * unit, lanes[::pieces]
 
 
+PROXY = "proxy"
+"""The scope of fences between threads' own accesses and the async proxy."""
+
+Scope = Strength | str
 Grid = NDArray[np.bool_]
 Groups = NDArray[np.int64]
 _Number = TypeVar("_Number", np.int32, np.int64)
@@ -73,7 +77,7 @@ class _Object:
 
     known: int = NOTHING
     pending: dict[Strength, int] = field(default_factory=dict)
-    released: dict[Strength, int] = field(default_factory=dict)
+    released: dict[Scope, int] = field(default_factory=dict)
 
 
 class Clocks:
@@ -89,6 +93,7 @@ class Clocks:
         self._moments: list[Moment] = []
         self.locations = Locations()
         self._updates = 0
+        self._lines: dict[tuple[int, Hashable], int] = {}
         self.seen = False
 
     def start(self, machine: Machine) -> None:
@@ -101,10 +106,10 @@ class Clocks:
         self._rows: Times | None = None
         self._others: Ids | None = None
         self._pending: dict[Strength, Ids] = {}
-        self._released: dict[Strength, Ids] = {}
+        self._released: dict[Scope, Ids] = {}
         self._objects: dict[tuple[int, Hashable], _Object] = {}
         self._fenced: dict[tuple[int, int, int], int] = {}
-        self._copied: set[Strength | None] = set()
+        self._copied: set[Scope | None] = set()
         self.locations.start()
         self._when: Moment | None = None
 
@@ -208,9 +213,9 @@ class Clocks:
                 continue
             if there.known:
                 self._others = self._with(self._others, threads, column, there.known)
-            for scope, number in there.pending.items():
+            for kind, number in there.pending.items():
                 if number:
-                    self._pending[scope] = self._with(self._pending.get(scope), threads, column, number)
+                    self._pending[kind] = self._with(self._pending.get(kind), threads, column, number)
             for scope, number in there.released.items():
                 if number:
                     self._release_more(scope, threads, column, number)
@@ -224,7 +229,7 @@ class Clocks:
             numbers[threads[own == number], column] = self.knowledge.join(number, more)
         return numbers
 
-    def _release_more(self, scope: Strength, threads: NDArray[np.intp], column: int, more: int) -> None:
+    def _release_more(self, scope: Scope, threads: NDArray[np.intp], column: int, more: int) -> None:
         """Note that fences of these threads, and of threads that they met, made more visible."""
         numbers = self._ids(self._released.get(scope))
         own = numbers[threads, column]
@@ -238,9 +243,10 @@ class Clocks:
     def _add(self, total: _Object, more: _Object) -> None:
         join = self.knowledge.join
         total.known = join(total.known, more.known)
-        for mine, theirs in ((total.pending, more.pending), (total.released, more.released)):
-            for scope, number in theirs.items():
-                mine[scope] = join(mine.get(scope, NOTHING), number)
+        for kind, number in more.pending.items():
+            total.pending[kind] = join(total.pending.get(kind, NOTHING), number)
+        for scope, number in more.released.items():
+            total.released[scope] = join(total.released.get(scope, NOTHING), number)
 
     def _left_by(
         self, column: int, threads: NDArray[np.intp], *, own_block: bool = True, block_barrier: bool = False
@@ -259,8 +265,8 @@ class Clocks:
             left.known = self.knowledge.without(left.known, block)
         elif own_block:
             left.known = self._knowledge_at(self.now(), threads, column)
-        for scope, numbers in self._pending.items():
-            left.pending[scope] = join(*distinct(numbers[threads, column]))
+        for kind, numbers in self._pending.items():
+            left.pending[kind] = join(*distinct(numbers[threads, column]))
         for scope, numbers in self._released.items():
             left.released[scope] = self._released_by(numbers, threads, column)
         return left
@@ -271,9 +277,9 @@ class Clocks:
             others = self._ids(self._others)
             others[threads, column] = what.known
             self._others = others
-        for scope, number in what.pending.items():
-            if number or scope in self._pending:
-                numbers = self._pending[scope] = self._ids(self._pending.get(scope))
+        for kind, number in what.pending.items():
+            if number or kind in self._pending:
+                numbers = self._pending[kind] = self._ids(self._pending.get(kind))
                 numbers[threads, column] = number
         for scope, number in what.released.items():
             if number or scope in self._released:
@@ -291,13 +297,18 @@ class Clocks:
         self._when = None
 
     def release(self, mask: Mask | None, scope: Strength) -> None:
+        self._fence(mask, [kind for kind in _SCOPES if kind <= scope])
+
+    def fence_proxy(self, mask: Mask | None) -> None:
+        self._fence(mask, [PROXY])
+
+    def _fence(self, mask: Mask | None, scopes: Sequence[Scope]) -> None:
         whole = self._whole(mask)
         self._moments.append(self.now())
-        for kind in _SCOPES:
-            if kind <= scope:
-                before = self._released.get(kind)
-                earlier = np.int32(NOTHING) if before is None else before
-                self._released[kind] = np.where(whole, np.int32(len(self._moments)), earlier)
+        for kind in scopes:
+            before = self._released.get(kind)
+            earlier = np.int32(NOTHING) if before is None else before
+            self._released[kind] = np.where(whole, np.int32(len(self._moments)), earlier)
         self._time = self._time + whole.astype(np.int32)
         self._when = None
 
@@ -369,6 +380,46 @@ class Clocks:
             made = NOTHING if numbers is None else self._released_by_one(numbers, thread, column)
             if number := self.knowledge.join(made, current):
                 location[key] = self.knowledge.join(location.get(key, NOTHING), number)
+
+    # -- the async proxy ----------------------------------------------------------------------------------------------
+
+    def lines(self, transfer: Transfer, lanes: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return the number of the line of each thread's operation. Knowledge counts a line like a block."""
+        columns = lanes % self._columns
+        found = np.zeros(len(lanes), np.int64)
+        for column in np.unique(columns).tolist():
+            key = int(self._blocks[column]), transfer.line
+            found[columns == column] = self._lines.setdefault(key, -len(self._lines) - 1)
+        return found
+
+    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable) -> None:
+        for column, number in self._ends(transfer, lanes):
+            there = self._objects.setdefault((column, key), _Object())
+            there.known = self.knowledge.join(there.known, number)
+
+    def ended(self, transfer: Transfer, lanes: NDArray[np.intp]) -> None:
+        for column, number in self._ends(transfer, lanes):
+            threads = lanes[lanes % self._columns == column] // self._columns
+            self._others = self._with(self._others, threads, column, number)
+        self._when = None
+
+    def _ends(self, transfer: Transfer, lanes: NDArray[np.intp]) -> Iterator[tuple[int, int]]:
+        """Yield the blocks with the knowledge that these operations are over."""
+        columns, lines = lanes % self._columns, self.lines(transfer, lanes)
+        for column in np.unique(columns).tolist():
+            here = columns == column
+            times = np.full(self._warps * WARP, _UNKNOWN, np.int32)
+            np.maximum.at(times, lanes[here] // self._columns, transfer.times[here].astype(np.int32))
+            yield column, self.knowledge.extend(NOTHING, int(lines[here][0]), (0, times))
+
+    def shown(self, lanes: NDArray[np.intp]) -> Ids:
+        """Return what is visible to the async proxy when these threads start an operation of it."""
+        numbers = self._released.get(PROXY)
+        if numbers is None:
+            return np.zeros(len(lanes), np.int32)
+        threads, columns = np.divmod(lanes, self._columns)
+        pairs = zip(threads.tolist(), columns.tolist(), strict=True)
+        return np.array([self._released_by_one(numbers, *pair) for pair in pairs], np.int32)
 
     # -- knowledge from clocks ----------------------------------------------------------------------------------------
 

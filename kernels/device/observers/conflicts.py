@@ -56,18 +56,20 @@ class Order:
         self._change = np.array([number[change] for change in self._changes], np.int64)
         self._writes = np.array([site.kind.writes for site in sites], np.bool_)
 
-    def ordered(self, earlier: Entries, later: Entries, *, volatile: bool = True) -> Flags:
+    def ordered(self, earlier: Entries, later: Entries, *, volatile: bool = True, proxies: bool = True) -> Flags:
         """Whether, for each pair, the earlier access of this run comes first in every run.
 
         volatile: whether volatile accesses need no fence
+        proxies: whether a write must also be visible to a later transfer
         """
         same = earlier["block"] == later["block"]
         own = same & (earlier["thread"] == later["thread"])
         # A thread's own accesses are in order, but its asynchronous copy ends only at a wait.
         found: Flags = own & (earlier["landed"] <= later["event"])
         begun = self._begun(later)
-        found |= same & (earlier["interval"] < begun)
-        left = np.flatnonzero(~found & (~same | (earlier["interval"] == begun)))
+        transfer = earlier["home"] < 0
+        found |= same & ~transfer & (earlier["interval"] < begun)
+        left = np.flatnonzero(~found & (~same | transfer | (earlier["interval"] == begun)))
         for when in np.unique(later["when"][left]).tolist():
             chosen = left[later["when"][left] == when]
             moment = self._moments[when]
@@ -75,6 +77,9 @@ class Order:
             found[chosen] = self._known(moment, *pairs)
             if volatile and moment.pending:
                 found[chosen] |= self._visible(moment, *pairs)
+        if proxies and (later["home"] < 0).any():
+            across = np.flatnonzero((later["home"] < 0) & ~transfer & self._writes[earlier["site"]])
+            found[across] &= self._told(later["shown"][across], earlier.take(across))
         return found
 
     def _begun(self, later: Entries) -> NDArray[np.int64]:
@@ -91,7 +96,7 @@ class Order:
         thread, column = later["thread"], later["column"]
         found = np.zeros(len(later), np.bool_)
         if moment.rows is not None:
-            near = (earlier["block"] == later["block"]) & (earlier["thread"] // WARP == thread // WARP)
+            near = (earlier["home"] == later["block"]) & (earlier["thread"] // WARP == thread // WARP)
             known = moment.rows[thread, earlier["thread"] % WARP, column % moment.rows.shape[2]]
             found |= near & (known >= earlier["time"])
         if moment.others is not None:
@@ -108,9 +113,9 @@ class Order:
 
     def _told(self, numbers: Ids, earlier: Entries) -> Flags:
         """Whether the knowledge with these numbers covers the earlier accesses."""
-        order = np.lexsort((earlier["block"], numbers))
+        order = np.lexsort((earlier["home"], numbers))
         order = order[np.searchsorted(numbers[order], 1) :]
-        number, block, thread = numbers[order], earlier["block"][order], earlier["thread"][order]
+        number, block, thread = numbers[order], earlier["home"][order], earlier["thread"][order]
         until = np.full(len(order), -1, np.int64)
         latest = np.zeros(len(order), np.int32)
         new = (number[1:] != number[:-1]) | (block[1:] != block[:-1])

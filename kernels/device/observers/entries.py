@@ -29,6 +29,8 @@ ENTRY = np.dtype(
         ("when", np.int32),  # the number of all threads' clocks at that moment
         ("site", np.int32),  # the number of the instruction at this variable
         ("value", np.int64),  # for an atomic that sets a value, the value
+        ("home", np.int64),  # whose clock `interval` and `time` are: the block's, or below 0 a line's of transfers
+        ("shown", np.int32),  # for a transfer, the number of what its thread had shown to the async proxy
     ]
 )
 _BYTES = np.dtype((np.void, ENTRY.itemsize))
@@ -39,7 +41,10 @@ LANE_BITS = 24
 
 @dataclass(slots=True, eq=False)
 class Noted:
-    """One access. `variable` and `site` are numbers, `event` counts accesses."""
+    """One access. `variable` and `site` are numbers, `event` counts accesses.
+
+    homes, shown: for a transfer, `home` and `shown` of each listed thread
+    """
 
     machine: Machine
     access: Access
@@ -48,12 +53,15 @@ class Noted:
     event: int
     variable: int
     site: int
+    homes: NDArray[np.int64] | None = None
+    shown: NDArray[np.int32] | None = None
 
     @property
     def alike(self) -> bool:
         """Whether every block does the same, and comes after the same."""
         access = self.access
-        return access.alike and access.flight is None and access.stored is None and self.moment.alike
+        alone = access.flight is None and access.transfer is None and access.stored is None
+        return access.alike and alone and self.moment.alike
 
     @property
     def under_way(self) -> bool:
@@ -63,7 +71,7 @@ class Noted:
 
     def lasts(self, passed: NDArray[np.int64]) -> bool:
         """Whether it may still race after the barriers that the blocks have passed."""
-        return self.under_way or not (self.moment.interval < passed).all()
+        return self.under_way or self.homes is not None or not (self.moment.interval < passed).all()
 
     def entries(self, unit: int, suspects: Flags, *, alike: bool = False) -> Entries:
         """Return the rows of the cells, of `unit` bytes each, in suspect words. `alike`: of the first block only."""
@@ -82,7 +90,13 @@ class Noted:
         made["when"], made["site"] = self.when, self.site
         if self.access.stored is not None:
             made["value"] = self.access.stored[lanes]
-        if flight is None:
+        made["home"] = made["block"]
+        if self.homes is not None and self.access.transfer is not None:
+            made["home"], made["time"] = self.homes[at], self.access.transfer.times[at]
+            made["landed"] = NEVER << LANE_BITS
+            if self.shown is not None:
+                made["shown"] = self.shown[at]
+        elif flight is None:
             made["interval"] = moment.interval[column]
             made["time"] = moment.time[thread, column % moment.time.shape[1]]
             made["landed"] = -1

@@ -20,7 +20,7 @@ from kernels.device.observers.knowledge import Moment
 from kernels.device.observers.race_report import Party, Race, RaceReport, stored_text
 from kernels.device.observers.suspects import Flags, Suspects
 from kernels.device.ptx.module import Unsupported
-from kernels.device.state.accesses import Access, Kind, Strength, Where
+from kernels.device.state.accesses import Access, Kind, Strength, Transfer, Where
 from kernels.device.state.element_names import element_name, plain_name
 from kernels.device.state.findings import Findings
 from kernels.device.state.geometry import WARP
@@ -98,7 +98,7 @@ class RaceObserver(Unwatched):
             self._moment += 1
             self._moments[self._moment] = moment
             self._fresh.clear()
-        if access.key() in self._fresh and access.flight is None:
+        if access.key() in self._fresh and access.flight is None and access.transfer is None:
             return
         self._fresh.add(access.key())
         unit = self._suspects.unit(name)
@@ -107,6 +107,9 @@ class RaceObserver(Unwatched):
         self._event += 1
         variable = self._variables.setdefault(name, len(self._variables))
         noted = Noted(self._machine, access, moment, self._moment, self._event, variable, self._site(access))
+        if access.transfer is not None and access.lanes is not None:
+            noted.homes = self._clocks.lines(access.transfer, access.lanes)
+            noted.shown = self._clocks.shown(access.lanes)
         if block is not None:
             self._block.append(noted)
         if grid is not None:
@@ -143,6 +146,15 @@ class RaceObserver(Unwatched):
         flight.interval[chosen] = moment.interval[column]
         flight.time[chosen] = moment.time[thread, column % moment.time.shape[1]]
         flight.event[chosen] = self._event
+
+    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable) -> None:
+        self._clocks.ends_with(transfer, lanes, key)
+
+    def ended(self, transfer: Transfer, lanes: NDArray[np.intp]) -> None:
+        self._clocks.ended(transfer, lanes)
+
+    def fence_proxy(self, mask: Mask | None) -> None:
+        self._clocks.fence_proxy(mask)
 
     def barrier(self, blocks: NDArray[np.bool_] | None) -> None:
         self._clocks.barrier(blocks)
@@ -241,7 +253,12 @@ class RaceObserver(Unwatched):
         self._noted_cells = 0
         self._block = [noted for noted in self._block if noted.under_way]
         under_way = [noted.event for noted in self._block]
-        lasting = entries["interval"] >= passed[entries["column"]]
+        # A transfer lasts past barriers, and a write must be shown to transfers that follow later.
+        lasting = (entries["interval"] >= passed[entries["column"]]) | (entries["home"] < 0)
+        if self._suspects.transferred:
+            writes = np.array([site.kind.writes for site in self._sites], np.bool_)
+            names = np.array([each.name in self._suspects.transferred for each in self._allocations], np.bool_)
+            lasting |= (writes & names)[entries["site"]]
         lasting &= ~np.isin(entries["event"] >> LANE_BITS, under_way)
         # After so many races, more accesses to racing cells would only raise the count.
         enough = self._found.total() > _ENOUGH

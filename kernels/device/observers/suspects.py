@@ -30,12 +30,14 @@ class Suspects:
     grid: cells of global memory that threads of several blocks use
     flags: cells for which threads wait, with volatile loads in a loop
     fine: variables that are accessed in pieces smaller than a word; their cells here are still words
+    transferred: variables that the async proxy accesses
     """
 
     block: dict[str, Flags] = field(default_factory=dict)
     grid: dict[str, Flags] = field(default_factory=dict)
     flags: dict[str, Flags] = field(default_factory=dict)
     fine: set[str] = field(default_factory=set)
+    transferred: set[str] = field(default_factory=set)
 
     def __bool__(self) -> bool:
         return bool(self.block or self.grid)
@@ -139,6 +141,14 @@ class SuspectFinder(Unwatched):
     def record(self, access: Access) -> None:
         if access.where.size < _WORD:
             self.suspects.fine.add(access.allocation.name)
+        if access.transfer is not None:
+            # Barriers of blocks order no transfer, so all of its cells are suspects.
+            self.suspects.transferred.add(access.allocation.name)
+            cells = np.zeros(len(access.allocation.words), np.bool_)
+            cells[access.cells(self._machine.shape, _WORD)[0]] = True
+            _add(self.suspects.block if access.allocation.space == "shared" else self.suspects.grid,
+                 access.allocation.name, cells)  # fmt: skip
+            return
         if access.where.pc in self._polls:
             polled = np.zeros(len(access.allocation.words), np.bool_)
             polled[access.cells(self._machine.shape, _WORD)[0]] = True

@@ -66,7 +66,9 @@ def is_barrier(instruction: Instruction) -> bool:
 
 def is_mbarrier(instruction: Instruction) -> bool:
     """Whether the instruction uses a barrier in shared memory."""
-    return instruction.opcode.startswith("mbarrier.") and not instruction.opcode.startswith("mbarrier.pending")
+    opcode = instruction.opcode
+    plain = opcode.startswith("mbarrier.") and not opcode.startswith("mbarrier.pending")
+    return plain or (opcode.startswith("cp.async.bulk.") and ".mbarrier::" in opcode)
 
 
 def is_warp_sync(instruction: Instruction) -> bool:

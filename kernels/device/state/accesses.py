@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
@@ -85,6 +86,7 @@ class Access:
     offsets: instead of words, byte offsets
     lanes: the threads of these offsets
     flight: for an asynchronous copy, when each of the listed threads waited for it
+    transfer: for an operation of the async proxy, what ends it
     failed: for a compare-and-swap, the listed threads that wrote nothing
     stored: for an atomic that sets a value, the value by the number of the thread
     """
@@ -97,6 +99,7 @@ class Access:
     offsets: NDArray[np.int64] | None = None
     lanes: NDArray[np.intp] | None = None
     flight: Flight | None = None
+    transfer: Transfer | None = None
     failed: NDArray[np.bool_] | None = None
     stored: NDArray[np.int64] | None = None
     _key: tuple[object, ...] | None = field(default=None, repr=False)
@@ -165,6 +168,18 @@ class Flight:
     def begun(threads: int) -> Flight:
         """Return the flight of a copy for which no thread has waited."""
         return Flight(*(np.full(threads, NEVER) for _ in range(3)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transfer:
+    """What ends an operation of the async proxy, such as a bulk copy. Its thread goes on meanwhile.
+
+    line: of operations that end one after the other: those of a barrier in shared memory, or of each thread's groups
+    times: for each listed thread, the place in this line, from 1 on
+    """
+
+    line: Hashable
+    times: Numbers
 
 
 @dataclass(frozen=True, slots=True)

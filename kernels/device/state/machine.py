@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.state.accesses import Access, PendingCopy, Strength
+from kernels.device.state.accesses import Access, PendingCopy, Strength, Transfer
 from kernels.device.state.findings import Described, Findings
 from kernels.device.state.geometry import WARP, Coordinates, Geometry
 from kernels.device.state.mask import Mask
@@ -28,6 +28,7 @@ class Machine:
     steps: how many instructions were issued
     copies: asynchronous copies for which some thread still has to wait
     groups: for each thread, how many groups of copies it has closed
+    bulk_groups: for each thread, the number of the group to which its next bulk copy belongs
     backwards: whether atomics of one instruction take effect from the last thread to the first
     alternates: whether this holds for every second such instruction only, so that two counters don't agree
     asked_who_is_active: whether a thread executed `__activemask()`
@@ -39,6 +40,7 @@ class Machine:
         "alternates",
         "asked_who_is_active",
         "backwards",
+        "bulk_groups",
         "copies",
         "epochs",
         "findings",
@@ -65,6 +67,7 @@ class Machine:
         self.races: Unwatched
         self.copies: list[PendingCopy] = []
         self.groups: NDArray[np.int64] | None = None
+        self.bulk_groups: NDArray[np.int64] | None = None
         self.output: Printer
         self.epochs = np.zeros((1, self.shape.blocks), np.int64)
         self.steps = 0
@@ -176,6 +179,15 @@ class Unwatched:
 
     def landed(self, access: Access, chosen: Grid) -> None:
         """The chosen threads of an asynchronous copy have waited for it."""
+
+    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable) -> None:
+        """Operations of the async proxy end before the object `key` of their block is complete."""
+
+    def ended(self, transfer: Transfer, lanes: NDArray[np.intp]) -> None:
+        """Threads have waited for their operations of the async proxy up to these times."""
+
+    def fence_proxy(self, mask: Mask | None) -> None:
+        """Threads executed a fence between their own accesses and those of the async proxy."""
 
     def barrier(self, blocks: Grid | None) -> None:
         """All threads of the given blocks (None: of all) met at a barrier."""

@@ -1,0 +1,154 @@
+"""Bulk copies between global and shared memory, which one thread starts and the async proxy carries out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.memory.access import Step
+from kernels.device.memory.locate import Site, split
+from kernels.device.memory.parts import note, read_part, write_part
+from kernels.device.state.accesses import Access, Kind, Part, Transfer, Where
+from kernels.device.state.machine import Machine, stop
+from kernels.device.state.mask import Mask
+from kernels.device.state.operands import Place
+from kernels.device.state.unset_values import ADDRESS
+from kernels.facts import Mistake
+
+Bytes = NDArray[np.int64]
+Lanes = NDArray[np.intp]
+Ends = Callable[[str, Lanes], Transfer]
+"""What ends the reads ("read") or the writes ("write") of these threads."""
+
+_OPCODE = re.compile(
+    r"cp\.async\.bulk\.(?:(?P<load>shared::(?:cluster|cta)\.global)|global\.shared::cta)"
+    r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)(?:\.L2::cache_hint)?"
+)
+_PIECE = 16
+COMMIT = "cp.async.bulk.commit_group"
+_WAIT = re.compile(r"cp\.async\.bulk\.wait_group(?P<read>\.read)?")
+
+
+@dataclass(frozen=True, slots=True)
+class BulkCopy:
+    """One instruction. load: from global to shared memory; size: the register with the bytes."""
+
+    pc: int
+    line: int | None
+    load: bool
+    target: Place
+    source: Place
+    size: int
+
+    def perform(self, machine: Machine, mask: Mask | None, ends: Ends) -> Bytes:
+        """Copy for all threads of the mask, and return the bytes of each thread."""
+        for register in (self.target.register, self.source.register, self.size):
+            machine.unset.use(register, self.pc, mask, ADDRESS)
+        grid = machine.shape.threads, machine.shape.blocks
+        sizes = np.broadcast_to(machine.registers[self.size].dense(np.dtype(np.int32)), grid).reshape(-1)
+        lanes = machine.active(mask)
+        bad = lanes[(sizes[lanes] % _PIECE != 0) | (sizes[lanes] < 0)]
+        if bad.size:
+            why = f"it copies {int(sizes[bad[0]]):,} bytes at once, but only multiples of {_PIECE} are allowed"
+            stop(machine, self.line, int(bad[0]), len(bad), why, Mistake.MISALIGNED)
+        for size in np.unique(sizes[lanes]).tolist():
+            part = machine.narrow(mask, (sizes == size).reshape(grid))
+            if size and (part is None or part.count):
+                self._copy(machine, part, size, ends)
+        return sizes.astype(np.int64)
+
+    def _copy(self, machine: Machine, mask: Mask | None, size: int, ends: Ends) -> None:
+        spaces = ("global", "shared") if self.load else ("shared", "global")
+        data = np.zeros((machine.shape.lanes, size), np.uint8)
+        valid = np.zeros((machine.shape.lanes, size // _PIECE), np.bool_)
+        reading = Site(self.pc, self.line, spaces[0], _PIECE, Kind.READ)
+        for at, part in self._pieces(machine, reading, self.source, mask, size, ends):
+            found, was_set = read_part(machine, part, _PIECE)
+            data[part.lanes, at : at + _PIECE] = found
+            valid[part.lanes, at // _PIECE] = True if was_set is None else was_set
+        writing = Site(self.pc, self.line, spaces[1], _PIECE, Kind.COPY)
+        for at, part in self._pieces(machine, writing, self.target, mask, size, ends):
+            write_part(machine, part, data[part.lanes, at : at + _PIECE], valid[part.lanes, at // _PIECE])
+
+    def _pieces(
+        self, machine: Machine, site: Site, place: Place, mask: Mask | None, size: int, ends: Ends
+    ) -> Iterator[tuple[int, Part]]:
+        """Yield the pieces of the copy that are inside their variable. Report the whole to the search for races."""
+        address = machine.registers[place.register]
+        last = list(split(machine, site, address, place.displacement + size - _PIECE, mask))
+        inside = np.concatenate([part.lanes for part in last]) if last else np.zeros(0, np.intp)
+        for part in split(machine, site, address, place.displacement, mask):
+            here = np.isin(part.lanes, inside)
+            whole = Part(part.allocation, part.offsets[here], part.lanes[here])
+            if not whole.lanes.size:
+                continue
+            where = Where(self.pc, site.kind, size)
+            transfer = ends("write" if site.kind.writes else "read", whole.lanes)
+            note(machine, Access(where, whole.allocation, offsets=whole.offsets, lanes=whole.lanes, transfer=transfer))
+            for at in range(0, size, _PIECE):
+                yield at, Part(whole.allocation, whole.offsets + at, whole.lanes)
+
+
+@dataclass(frozen=True, slots=True)
+class BulkForm:
+    """The meaning of a bulk copy's opcode. barrier: whether it reports to a barrier in shared memory."""
+
+    load: bool
+    barrier: bool
+
+
+def bulk_form(opcode: str) -> BulkForm | None:
+    """Parse the opcode of a bulk copy; None if it isn't one that the device knows."""
+    match = _OPCODE.fullmatch(opcode)
+    if match is None or (match["end"] == "bulk_group") == bool(match["load"]):
+        return None
+    return BulkForm(bool(match["load"]), match["end"] != "bulk_group")
+
+
+def bulk_wait(opcode: str) -> tuple[str, ...] | None:
+    """The kinds of accesses for which a `wait_group` waits; None for another opcode."""
+    match = _WAIT.fullmatch(opcode)
+    if match is None:
+        return None
+    return ("read",) if match["read"] else ("read", "write")
+
+
+def _groups(machine: Machine) -> Bytes:
+    if machine.bulk_groups is None:
+        machine.bulk_groups = np.ones(machine.shape.lanes, np.int64)
+    return machine.bulk_groups
+
+
+def _of_groups(kind: str, lanes: Lanes, groups: Bytes) -> Transfer:
+    return Transfer(("bulk", kind), groups[lanes])
+
+
+def bulk_step(copy: BulkCopy) -> Step:
+    """Return the step of a copy that belongs to its thread's next group."""
+
+    def run(machine: Machine, mask: Mask | None) -> None:
+        groups = _groups(machine)
+        copy.perform(machine, mask, lambda kind, lanes: _of_groups(kind, lanes, groups))
+
+    return run
+
+
+def commit_bulk(machine: Machine, mask: Mask | None) -> None:
+    """End the present group of bulk copies, and begin the next."""
+    _groups(machine)[machine.active(mask)] += 1
+
+
+def bulk_wait_step(kinds: tuple[str, ...], allowed: int) -> Step:
+    """Return the step that waits for all groups except the last `allowed` ones."""
+
+    def wait(machine: Machine, mask: Mask | None) -> None:
+        lanes = machine.active(mask)
+        done = _groups(machine) - 1 - allowed
+        for kind in kinds:
+            machine.races.ended(_of_groups(kind, lanes, done), lanes)
+
+    return wait
