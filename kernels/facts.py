@@ -24,6 +24,8 @@ class Mistake(StrEnum):
     MBARRIER = "mbarrier"
     NAMED_BARRIER = "named_barrier"
     MATRIX = "matrix"
+    PROXY_FENCE = "proxy_fence"
+    TRANSFER = "transfer"
     SHUFFLE = "shuffle"
     MISALIGNED = "misaligned"
     ASSERTION = "assertion"

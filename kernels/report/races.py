@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kernels.facts import AccessKind
+from kernels.facts import AccessKind, Mistake
 from kernels.report.model import Step
 from kernels.report.source_facts import (
     code_between,
@@ -143,7 +143,18 @@ _IN_PLACE = (
     "call it after the store, too."
 )
 
+_PROXY_FENCE = (
+    "Let each thread execute `fence.proxy.async` after its last write to `{name}`, then the barrier, then start the "
+    "asynchronous operation. In C++ this is `cuda::ptx::fence_proxy_async(cuda::ptx::space_shared)`."
+)
+_TRANSFER = (
+    "Wait {between} for the asynchronous operation, at its `cuda::barrier` or for its group. Start the next one into "
+    "the same memory only after a barrier that follows the last use."
+)
+
 _ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
+    ("proxy_fence", lambda race: race.finding.facts.mistake is Mistake.PROXY_FENCE, _PROXY_FENCE),
+    ("transfer", lambda race: race.finding.facts.mistake is Mistake.TRANSFER, _TRANSFER),
     ("update", lambda race: race.adds_up or (race.one_update and not race.outside), _UPDATE),
     ("set_elsewhere", lambda race: race.outside and race.uses(_ATOMIC_OF_IT), _SET_ELSEWHERE),
     ("fences", lambda race: race.outside and race.uses(_FLAG_OR_LOCK), _FENCES),

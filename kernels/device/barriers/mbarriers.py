@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from kernels.device.barriers.ordering import Counts, Grid, Ordering
 from kernels.device.memory.bulk import BulkCopy, BulkForm, bulk_form
+from kernels.device.memory.copies import hand_over
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note_part, read_part, write_part
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Unsupported
@@ -38,8 +40,9 @@ _MOST = (1 << _BITS) - 1
 _OPCODE = re.compile(
     r"mbarrier\.(?P<verb>init|inval|arrive\.expect_tx|arrive_drop\.expect_tx|arrive|arrive_drop|expect_tx|complete_tx"
     r"|test_wait|try_wait)(?P<parity>\.parity)?(?P<opens>\.noComplete)?"
-    r"(?:\.acquire|\.release|\.relaxed)?(?:\.cta|\.cluster)?(?P<shared>\.shared(?:::cta)?)?\.b64"
+    r"(?:\.acquire|\.release|(?<=[^e]_tx)\.relaxed)?(?:\.cta|\.cluster)?(?P<shared>\.shared(?:::cta)?)?\.b64"
 )
+_COPIES = re.compile(r"cp\.async\.mbarrier\.arrive(?P<counts>\.noinc)?(?P<shared>\.shared(?:::cta)?)?\.b64")
 _KINDS = {
     "init": (Kind.WRITE, Strength.PLAIN),
     "inval": (Kind.WRITE, Strength.PLAIN),
@@ -74,6 +77,10 @@ class MbarrierUse:
 def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
     if (form := bulk_form(item.opcode)) is not None:
         return _copy_use(operands, pc, item, form)
+    if (match := _COPIES.fullmatch(item.opcode)) is not None:
+        place, one = operands.place(item.operands[0]), operands.source(Immediate(1), 32)
+        site = Site(pc, item.line, "shared" if match["shared"] else "generic", _SIZE, Kind.UPDATE, Strength.BLOCK)
+        return MbarrierUse(item, site, "copies_arrive" if match["counts"] else "copies", False, True, place, None, one)
     match = _OPCODE.fullmatch(item.opcode)
     if match is None:
         raise Unsupported(item.opcode, item.line)
@@ -139,6 +146,11 @@ def endless_wait(last: Sequence[Instruction]) -> Instruction | None:
     return used[0] if used and only_waits else None
 
 
+def _ends_in(line: tuple[str, str, int], phase: int, lanes: NDArray[np.intp]) -> Transfer:
+    """What ends the operations of threads that a phase of a barrier waits for."""
+    return Transfer(line, np.full(len(lanes), phase + 1))
+
+
 class Mbarriers:
     """The barriers in the shared memory of a chunk of blocks.
 
@@ -149,7 +161,6 @@ class Mbarriers:
         self._machine = machine
         self._ordering = ordering
         self._trusted = trusted
-        self._bytes: dict[tuple[str, int], Counts] = {}
 
     def perform(self, use: MbarrierUse, mask: Mask | None) -> None:
         machine = self._machine
@@ -179,6 +190,8 @@ class Mbarriers:
             return self._inval
         if verb == "copy":
             return self._copy
+        if verb.startswith("copies"):
+            return self._wait_for_copies
         if verb in {"expect_tx", "complete_tx"}:
             return self._count_bytes
         return self._wait if verb.endswith("wait") else self._arrive
@@ -207,10 +220,10 @@ class Mbarriers:
 
     def _missing_bytes(self, name: str, offset: int) -> Counts:
         """Return, for each block, the bytes that the phase of a barrier still needs; below 0, they came early."""
-        key = name, offset
-        if key not in self._bytes:
-            self._bytes[key] = np.zeros(self._machine.shape.blocks, np.int64)
-        return self._bytes[key]
+        awaited = self._machine.awaited
+        if (name, offset) not in awaited:
+            awaited[name, offset] = np.zeros(self._machine.shape.blocks, np.int64)
+        return awaited[name, offset]
 
     def _add_bytes(self, part: Part, more: Counts) -> None:
         columns = part.lanes % self._machine.shape.blocks
@@ -230,30 +243,39 @@ class Mbarriers:
     def _count_bytes(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
         self._states(use, part)
         self._add_bytes(part, sources if use.verb == "expect_tx" else -sources)
-        self._close(use, part)
+        self._close(part)
 
     def _copy(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
         """Start a copy, whose bytes arrive at once. Threads still may not use them before the phase is over."""
         assert use.copy is not None
         states = self._states(use, part)
         for (_, name, offset), lanes, phase in self._by_barrier(part, states.phase):
-            line = "mbarrier", name, offset
-            everyone = Transfer(line, np.full(len(lanes), phase + 1))
+            ends = partial(_ends_in, ("mbarrier", name, offset), phase)
             mask = self._machine.mask(self._grid(lanes))
-            use.copy.perform(self._machine, mask, lambda _, some: Transfer(line, np.full(len(some), phase + 1)))  # noqa: B023
-            self._machine.races.ends_with(everyone, lanes, ("mbarrier", name, offset, phase))
+            use.copy.perform(self._machine, mask, lambda _, some, ends=ends: ends(some))  # type: ignore[misc]
+            self._machine.races.ends_with(ends(lanes), lanes, ("mbarrier", name, offset, phase))
         self._add_bytes(part, -sources)
-        self._close(use, part)
+        self._close(part)
 
-    def _close(self, use: MbarrierUse, part: Part) -> None:
-        """Begin the next phase of barriers at which nothing is missing any more."""
+    def _wait_for_copies(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:
+        """Let the phase end after the earlier copies of its threads. With `.noinc`, that counts as their arrival."""
         states = self._states(use, part)
+        for (_, name, offset), lanes, phase in self._by_barrier(part, states.phase):
+            ends = partial(_ends_in, ("mbarrier", name, offset), phase)
+            if not hand_over(self._machine, lanes, ends):
+                reason = "A `cuda::barrier` for copies of threads that don't arrive together is not emulated."
+                raise Reached(use.instruction.opcode, use.instruction.line, reason)
+            self._machine.races.ends_with(ends(lanes), lanes, ("mbarrier", name, offset, phase))
+        if use.verb == "copies_arrive":
+            self._arrive(use, part, sources, result)
+
+    def _close(self, part: Part) -> None:
+        """Begin the next phase of barriers at which nothing is missing any more."""
+        states = self._read(part)[0]
         over = (states.missing == 0) & ~self._needs_bytes(part)
         if over.any():
-            after = _States(states.expected, states.expected, states.phase + 1)
-            words = after.words[over]
-            done = Part(part.allocation, part.offsets[over], part.lanes[over])
-            write_part(self._machine, done, np.ascontiguousarray(words).reshape(-1, 1).view(np.uint8))
+            after = _States(states.expected[over], states.expected[over], states.phase[over] + 1)
+            self._set(Part(part.allocation, part.offsets[over], part.lanes[over]), after)
 
     # -- arrivals and waits -------------------------------------------------------------------------------------------
 
@@ -341,18 +363,21 @@ class Mbarriers:
 
     def _states(self, use: MbarrierUse, part: Part) -> _States:
         """Return the barriers of the threads. Stop the kernel if one isn't a barrier."""
-        data, valid = read_part(self._machine, part, _SIZE)
+        states, valid = self._read(part)
         if valid is not None and not valid.all():
             bad = np.flatnonzero(~valid)
             element = part.allocation, int(part.offsets[bad[0]]), int(part.lanes[bad[0]])
             self._machine.unset.report_memory(use.site.pc, element, len(bad))
             raise TrapError
-        states = _States.of(np.ascontiguousarray(data).view(np.int64)[:, 0])
         nobody = (states.missing == 0) & (states.expected > 0) & ~self._needs_bytes(part)
         broken = (states.missing > states.expected) | (states.phase < 0) | nobody
         if broken.any():
             self._stop(use, part.lanes[broken], "it uses a `cuda::barrier` that has been overwritten")
         return states
+
+    def _read(self, part: Part) -> tuple[_States, NDArray[np.bool_] | None]:
+        data, valid = read_part(self._machine, part, _SIZE)
+        return _States.of(np.ascontiguousarray(data).view(np.int64)[:, 0]), valid
 
     def _set(self, part: Part, states: _States) -> None:
         write_part(self._machine, part, np.ascontiguousarray(states.words).reshape(-1, 1).view(np.uint8))

@@ -333,6 +333,8 @@ class Lowering(Operands):
 
     def _warp(self, pc: int, item: Instruction) -> LoweredStep:
         opcode = item.opcode
+        if opcode == "elect.sync":
+            return self._elect(pc, item)
         form = warp.warp_form(opcode)
         if form is None:
             raise Unsupported(opcode, item.line)
@@ -352,6 +354,14 @@ class Lowering(Operands):
             form.combine, pc, item.line, targets, sources[:-1], form.sources[0], shuffles=opcode.startswith("shfl")
         )
         return LoweredStep(run, pc)
+
+    def _elect(self, pc: int, item: Instruction) -> LoweredStep:
+        first = item.operands[0]
+        if not isinstance(first, Pair):
+            raise Malformed("an election without its results")
+        targets = self.target(first.first, 32), self.target(first.second, 1)
+        members = self.source(item.operands[1], 32)
+        return LoweredStep(steps.elect_step(targets, members), pc)
 
     def _arithmetic(self, pc: int, item: Instruction) -> LoweredStep:
         first = item.operands[0] if item.operands else None

@@ -209,6 +209,21 @@ def active_mask_step(target: int | None) -> Step:
     return active
 
 
+def elect_step(targets: tuple[int | None, int | None], members: int) -> Step:
+    """Return the step that chooses the first of the named lanes: its number, and whether a thread is the one."""
+
+    def elect(machine: Machine, mask: Mask | None) -> None:
+        named = machine.registers[members].dense(np.dtype(np.int32)).view(np.uint32)
+        lowest = named & (~named + np.uint32(1))
+        leader = np.log2(np.maximum(lowest, np.uint32(1))).astype(np.int32)
+        lane = np.arange(machine.shape.threads, dtype=np.int32).reshape(-1, 1) % WARP
+        for target, array in zip(targets, (leader, lane == leader), strict=True):
+            if target is not None:
+                machine.write(target, from_array(np.ascontiguousarray(array)), mask, keep=True)
+
+    return elect
+
+
 def warp_step(
     combine: warp.Combine,
     pc: int,

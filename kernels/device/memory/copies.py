@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from kernels.device.memory.access import Step
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note, note_part, read_part, write_part
-from kernels.device.state.accesses import Access, Flight, Kind, Part, PendingCopy
+from kernels.device.state.accesses import Access, Flight, Kind, Part, PendingCopy, Transfer
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
@@ -50,6 +51,27 @@ def _wait(machine: Machine, mask: Mask | None, allowed: int | None) -> None:
             machine.races.landed(copy.access, done)
     machine.copies = [copy for copy in machine.copies if copy.waits.any()]
     _tell(machine)
+
+
+def hand_over(machine: Machine, lanes: NDArray[np.intp], ends: Callable[[NDArray[np.intp]], Transfer]) -> bool:
+    """Let a barrier in shared memory wait for all earlier copies of these threads.
+
+    ends: what then ends the copies of some threads
+    return: False if a copy belongs to other threads, too
+    """
+    for copy in machine.copies:
+        own = copy.waits & np.isin(copy.part.lanes, lanes)
+        if not own.any():
+            continue
+        if not own.all():
+            return False
+        write_part(machine, copy.part, copy.data, copy.valid)
+        copy.waits &= ~own
+        copy.access.transfer = ends(copy.part.lanes)
+        machine.races.transferred(copy.access)
+    machine.copies = [copy for copy in machine.copies if copy.waits.any()]
+    _tell(machine)
+    return True
 
 
 def _groups(machine: Machine) -> NDArray[np.int64]:

@@ -77,8 +77,8 @@ class Order:
             found[chosen] = self._known(moment, *pairs)
             if volatile and moment.pending:
                 found[chosen] |= self._visible(moment, *pairs)
-        if proxies and (later["home"] < 0).any():
-            across = np.flatnonzero((later["home"] < 0) & ~transfer & self._writes[earlier["site"]])
+        if proxies and (later["shown"] >= 0).any():
+            across = np.flatnonzero((later["shown"] >= 0) & ~transfer & self._writes[earlier["site"]])
             found[across] &= self._told(later["shown"][across], earlier.take(across))
         return found
 

@@ -30,7 +30,7 @@ ENTRY = np.dtype(
         ("site", np.int32),  # the number of the instruction at this variable
         ("value", np.int64),  # for an atomic that sets a value, the value
         ("home", np.int64),  # whose clock `interval` and `time` are: the block's, or below 0 a line's of transfers
-        ("shown", np.int32),  # for a transfer, the number of what its thread had shown to the async proxy
+        ("shown", np.int32),  # the number of what its thread had shown to the async proxy; -1 if it needs no fence
     ]
 )
 _BYTES = np.dtype((np.void, ENTRY.itemsize))
@@ -67,7 +67,7 @@ class Noted:
     def under_way(self) -> bool:
         """Whether it is an asynchronous copy for which some of its threads have not waited."""
         flight = self.access.flight
-        return flight is not None and bool((flight.event >= NEVER).any())
+        return flight is not None and self.homes is None and bool((flight.event >= NEVER).any())
 
     def lasts(self, passed: NDArray[np.int64]) -> bool:
         """Whether it may still race after the barriers that the blocks have passed."""
@@ -90,7 +90,7 @@ class Noted:
         made["when"], made["site"] = self.when, self.site
         if self.access.stored is not None:
             made["value"] = self.access.stored[lanes]
-        made["home"] = made["block"]
+        made["home"], made["shown"] = made["block"], -1
         if self.homes is not None and self.access.transfer is not None:
             made["home"], made["time"] = self.homes[at], self.access.transfer.times[at]
             made["landed"] = NEVER << LANE_BITS

@@ -9,7 +9,7 @@ from kernels.device.state.accesses import Kind
 from kernels.device.state.findings import Described, Findings
 from kernels.device.state.geometry import WARP, Geometry
 from kernels.device.state.machine import Machine
-from kernels.facts import Access, AccessKind, Element, Facts
+from kernels.facts import Access, AccessKind, Element, Facts, Mistake
 from kernels.verdict import Example, Severity, Verdict
 from kernels.wording import at_line
 
@@ -19,6 +19,7 @@ class Party:
     """One of two accesses that race: its block and thread by number, its kind and its line.
 
     value: for an atomic that sets a value, the value
+    transfer: whether it is an operation of the async proxy
     """
 
     block: int
@@ -26,6 +27,7 @@ class Party:
     kind: Kind
     line: int | None
     value: str = ""
+    transfer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Race:
 
     together: both are one execution of one instruction
     atomic: both are atomics, so only their order is open
+    unshown: the accesses are in order, but the later one is a transfer to which no fence has shown the earlier write
     """
 
     earlier: Party
@@ -43,6 +46,7 @@ class Race:
     severity: Severity
     together: bool
     atomic: bool = False
+    unshown: bool = False
 
     @property
     def apart(self) -> bool:
@@ -58,11 +62,11 @@ class RaceReport:
     """Collects the races of one launch. It prefers examples with threads of two warps, which show more."""
 
     def __init__(self) -> None:
-        self._races: dict[tuple[frozenset[int | None], Severity, bool], Race] = {}
+        self._races: dict[tuple[frozenset[int | None], Severity, bool, bool], Race] = {}
 
     def add(self, race: Race) -> None:
         """Count a race, and keep the best example."""
-        key = frozenset({race.earlier.line, race.later.line}), race.severity, race.atomic
+        key = frozenset({race.earlier.line, race.later.line}), race.severity, race.atomic, race.unshown
         known = self._races.get(key)
         if known is None:
             self._races[key] = race
@@ -101,7 +105,9 @@ def _described(machine: Machine, race: Race, *, block_barrier: bool) -> Describe
     there = f" of block {geometry.block_name(block)}" if race.apart else ""
     end = _any_order(race) if race.atomic else ""
     one_warp = _of_one_warp(race, block_barrier=block_barrier)
-    facts = Facts(accesses=_accesses(geometry, race), together=race.together, one_warp=one_warp)
+    transfer = one.transfer or other.transfer
+    mistake = Mistake.PROXY_FENCE if race.unshown else Mistake.TRANSFER if transfer else Mistake.OTHER
+    facts = Facts(mistake, accesses=_accesses(geometry, race), together=race.together, one_warp=one_warp)
     if race.together:
         threads = f"Thread {names[0]}{where} and thread {names[1]}{there}"
         message = f"{threads} both {_verb(race, one, plural=True)} `{race.element}`{at_line(one.line)}.{end}"
@@ -168,12 +174,20 @@ _PLURAL = {
 
 def _of_one_warp(race: Race, *, block_barrier: bool) -> bool:
     """Whether `__syncwarp()` would order the accesses."""
-    copied = Kind.COPY in {race.earlier.kind, race.later.kind}
+    copied = Kind.COPY in {race.earlier.kind, race.later.kind} or race.earlier.transfer or race.later.transfer
     return race.near and not (block_barrier or copied or race.atomic or race.together)
 
 
 def _missing(race: Race, *, block_barrier: bool) -> str:
     """Return the end of the sentences: what would order the two accesses."""
+    if race.unshown:
+        return ". Without `fence.proxy.async` between them, the asynchronous operation may miss the write."
+    if race.earlier.transfer and (race.earlier.block, race.earlier.thread) == (race.later.block, race.later.thread):
+        return ". Between them, the thread doesn't wait for the asynchronous operation."
+    if race.earlier.transfer and not race.apart:
+        return ". Between them, nothing waits for the asynchronous operation."
+    if race.later.transfer and not race.apart:
+        return ", with no barrier between them."
     if race.apart:
         return ". Blocks run in any order, and `__syncthreads()` works only inside a block."
     if Kind.COPY in {race.earlier.kind, race.later.kind}:

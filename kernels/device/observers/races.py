@@ -147,6 +147,13 @@ class RaceObserver(Unwatched):
         flight.time[chosen] = moment.time[thread, column % moment.time.shape[1]]
         flight.event[chosen] = self._event
 
+    def transferred(self, access: Access) -> None:
+        assert access.transfer is not None
+        assert access.lanes is not None
+        for noted in (*self._block, *self._grid):
+            if noted.access is access:
+                noted.homes = self._clocks.lines(access.transfer, access.lanes)
+
     def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable) -> None:
         self._clocks.ends_with(transfer, lanes, key)
 
@@ -292,9 +299,11 @@ class RaceObserver(Unwatched):
             for _, chosen, severity, both_atomic in sorted(parts, key=lambda part: part[0]):
                 # a pair from two warps shows more than a pair from one
                 clearest = np.lexsort((entries["event"][later[chosen]], near[chosen]))[0]
-                pair = entries[earlier[chosen][clearest]], entries[later[chosen][clearest]]
+                one, other = earlier[chosen][clearest], later[chosen][clearest]
+                pair = entries[one : one + 1], entries[other : other + 1]
                 count = self._early(entries, later[chosen], columns)
-                self._add(pair, count, severity, columns, atomic=both_atomic)
+                unshown = bool(order.ordered(*pair, proxies=False)[0])
+                self._add(pair, count, severity, columns, atomic=both_atomic, unshown=unshown)
         return suspects
 
     def _early(self, entries: Entries, later: Index, columns: int) -> int:
@@ -304,10 +313,17 @@ class RaceObserver(Unwatched):
         return int(np.count_nonzero(marked)) * (self._machine.shape.blocks // columns)
 
     def _add(
-        self, pair: tuple[np.void, np.void], count: int, severity: Severity, columns: int, *, atomic: bool
+        self,
+        pair: tuple[Entries, Entries],
+        count: int,
+        severity: Severity,
+        columns: int,
+        *,
+        atomic: bool,
+        unshown: bool,
     ) -> None:
-        """Add races between two instructions. `pair` is an example. atomic: only the order of atomics is open."""
-        earlier, later = pair
+        """Add races between two instructions. `pair` is an example; `atomic` and `unshown` as for a race."""
+        earlier, later = pair[0][0], pair[1][0]
         if severity is Severity.ERROR:
             self._found[frozenset((int(earlier["site"]), int(later["site"])))] += count
         allocation = self._allocations[int(later["site"])]
@@ -315,12 +331,14 @@ class RaceObserver(Unwatched):
         element = element_name(allocation, cell * self._suspects.unit(allocation.name))
         together = int(earlier["event"]) >> LANE_BITS == int(later["event"]) >> LANE_BITS
         parties = self._party(earlier), self._party(later)
-        self._report.add(Race(*parties, element, count, severity, together=together, atomic=atomic))
+        race = Race(*parties, element, count, severity, together=together, atomic=atomic, unshown=unshown)
+        self._report.add(race)
 
     def _party(self, entry: np.void) -> Party:
         site = self._sites[int(entry["site"])]
         value = stored_text(int(entry["value"]), site.size) if site.stores else ""
-        return Party(int(entry["block"]), int(entry["thread"]), site.kind, self._lines[site.pc], value)
+        transfer = bool(entry["home"] < 0)
+        return Party(int(entry["block"]), int(entry["thread"]), site.kind, self._lines[site.pc], value, transfer)
 
     def _settled(self, one: int, other: int) -> bool:
         """Whether so many races of two instructions are known that more would show nothing new."""

@@ -142,12 +142,7 @@ class SuspectFinder(Unwatched):
         if access.where.size < _WORD:
             self.suspects.fine.add(access.allocation.name)
         if access.transfer is not None:
-            # Barriers of blocks order no transfer, so all of its cells are suspects.
-            self.suspects.transferred.add(access.allocation.name)
-            cells = np.zeros(len(access.allocation.words), np.bool_)
-            cells[access.cells(self._machine.shape, _WORD)[0]] = True
-            _add(self.suspects.block if access.allocation.space == "shared" else self.suspects.grid,
-                 access.allocation.name, cells)  # fmt: skip
+            self.transferred(access)
             return
         if access.where.pc in self._polls:
             polled = np.zeros(len(access.allocation.words), np.bool_)
@@ -162,6 +157,14 @@ class SuspectFinder(Unwatched):
         elif access.key() not in self._seen:
             self._seen.add(access.key())
             self._enter_in_grid(access)
+
+    def transferred(self, access: Access) -> None:
+        """Note an operation of the async proxy. Barriers of blocks don't order it, so all of its cells are suspects."""
+        name, shared = access.allocation.name, access.allocation.space == "shared"
+        cells = np.zeros(len(access.allocation.words), np.bool_)
+        cells[access.cells(self._machine.shape, _WORD)[0]] = True
+        self.suspects.transferred.add(name)
+        _add(self.suspects.block if shared else self.suspects.grid, name, cells)
 
     def update(self, access: Access, *, acquires: bool, releases: bool) -> None:  # noqa: ARG002
         variable = access.allocation.space, access.allocation.name

@@ -26,6 +26,8 @@ def waiting_place(instruction: Instruction) -> str:
         return f"`{_VOTES.get(parts[2], '__all_sync')}()`"
     if parts[0] == "match":
         return f"`__match_{parts[1]}_sync()`"
+    if parts[0] == "elect":
+        return "`elect.sync`"
     if parts[0] == "wmma":
         return f"`wmma::{_WMMA[parts[1]]}`"
     if is_tensor(instruction):

@@ -10,7 +10,7 @@ from functools import lru_cache
 from kernels.device.ptx.module import Address, Bounds, Instruction, Operand, Pair, Register, Variable, Vector
 
 _BARRIERS = re.compile(r"(bar|barrier)(\.cta)?\.(sync|arrive|red)\b")
-_WARP_SYNCS = re.compile(r"bar\.warp\.sync|shfl\.sync|vote\.sync|match\.\w+\.sync|redux\.sync|activemask")
+_WARP_SYNCS = re.compile(r"bar\.warp\.sync|shfl\.sync|vote\.sync|match\.\w+\.sync|redux\.sync|elect\.sync|activemask")
 _TENSORS = frozenset({"wmma", "mma", "ldmatrix", "stmatrix", "movmatrix"})
 _NO_RESULT = re.compile(
     r"(st|bra|brx|(bar|barrier)(\.cta)?\.(sync|arrive)|bar\.warp|membar|fence|red|ret|exit|trap|brkpt|nanosleep"
@@ -67,8 +67,9 @@ def is_barrier(instruction: Instruction) -> bool:
 def is_mbarrier(instruction: Instruction) -> bool:
     """Whether the instruction uses a barrier in shared memory."""
     opcode = instruction.opcode
-    plain = opcode.startswith("mbarrier.") and not opcode.startswith("mbarrier.pending")
-    return plain or (opcode.startswith("cp.async.bulk.") and ".mbarrier::" in opcode)
+    if opcode.startswith("cp.async.bulk."):
+        return ".mbarrier::" in opcode
+    return opcode.startswith(("mbarrier.", "cp.async.mbarrier.")) and not opcode.startswith("mbarrier.pending")
 
 
 def is_warp_sync(instruction: Instruction) -> bool:

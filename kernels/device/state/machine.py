@@ -28,6 +28,7 @@ class Machine:
     steps: how many instructions were issued
     copies: asynchronous copies for which some thread still has to wait
     groups: for each thread, how many groups of copies it has closed
+    awaited: for each barrier in shared memory by name and offset, the bytes that its phase needs, for each block
     bulk_groups: for each thread, the number of the group to which its next bulk copy belongs
     backwards: whether atomics of one instruction take effect from the last thread to the first
     alternates: whether this holds for every second such instruction only, so that two counters don't agree
@@ -39,6 +40,7 @@ class Machine:
         "_turned",
         "alternates",
         "asked_who_is_active",
+        "awaited",
         "backwards",
         "bulk_groups",
         "copies",
@@ -67,6 +69,7 @@ class Machine:
         self.races: Unwatched
         self.copies: list[PendingCopy] = []
         self.groups: NDArray[np.int64] | None = None
+        self.awaited: dict[tuple[str, int], NDArray[np.int64]] = {}
         self.bulk_groups: NDArray[np.int64] | None = None
         self.output: Printer
         self.epochs = np.zeros((1, self.shape.blocks), np.int64)
@@ -179,6 +182,9 @@ class Unwatched:
 
     def landed(self, access: Access, chosen: Grid) -> None:
         """The chosen threads of an asynchronous copy have waited for it."""
+
+    def transferred(self, access: Access) -> None:
+        """An asynchronous copy under way now ends like an operation of the async proxy."""
 
     def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable) -> None:
         """Operations of the async proxy end before the object `key` of their block is complete."""

@@ -69,10 +69,9 @@ mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f, f, f, f}, {r, r}, {r, r
         ("{.reg .b32 r; mov.u32 r, %nclusterid.x;}", "clusters"),
         ("barrier.cluster.arrive;", "clusters"),
         ("{.reg .b32 r; mapa.shared::cluster.u32 r, 0, 1;}", "clusters"),
-        ("{.reg .b32 r; mov.u32 r, 0; cp.async.mbarrier.arrive.shared.b64 [r];}", "asynchronous copies"),
-        ("cp.async.bulk.commit_group;", "bulk copies"),
+        ("{.reg .b64 a; mov.u64 a, 0; cp.async.bulk.prefetch.L2.global [a], 16;}", "bulk copies"),
         ("{.reg .b32 r; .reg .b64 a; mov.u64 a, 0; suld.b.1d.b32.trap {r}, [a, {0}];}", "surfaces"),
-        ("{.reg .b32 r; .reg .pred p; elect.sync r|p, 0xffffffff;}", "the instruction `elect.sync`"),
+        ("{.reg .b64 a; mov.u64 a, 0; discard.global.L2 [a], 128;}", "the instruction `discard"),
     ],
 )
 def test_features_and_their_names(device, instruction, words):

@@ -1,0 +1,180 @@
+"""Copies by the async proxy: what ends them, and which writes they see."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernels.facts import Mistake
+from kernels.verdict import Verdict
+from tests.kernels.device.kernels import Found, Race, Story, only
+
+_BEFORE = r"""#include <cuda/barrier>
+using barrier = cuda::barrier<cuda::thread_scope_block>;
+__device__ unsigned at(void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ void wait(barrier& b, int parity) {
+  unsigned done = 0;
+  while (!done)
+    asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+        : "=r"(done) : "r"(at(&b)), "r"(parity) : "memory"); }
+#define fence() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
+#define load(to, from, bytes, b) asm volatile( \
+  "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" \
+  :: "r"(at(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(at(&b)) : "memory")
+#define store(to, from, bytes) asm volatile( \
+  "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2; cp.async.bulk.commit_group;" \
+  :: "l"(__cvta_generic_to_global(to)), "r"(at(from)), "r"(bytes) : "memory")
+#define expect(b, bytes) asm volatile( \
+  "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at(&b)), "r"(bytes) : "memory")
+"""
+_READ_DONE = 'asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");'
+_ALL_DONE = 'asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");'
+_LOAD = """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, 1);
+  __syncthreads();
+  if (t == 0) {
+    load(tile, M, 256, bar);  //@ load
+    expect(bar, 256);
+  }"""
+_STORE = """
+  __shared__ alignas(128) float tile[64];
+  tile[t] = M[t] + 1;  //@ write
+  fence();
+  __syncthreads();
+  if (t == 0) {
+    store(P, tile, 256);  //@ store
+"""
+_TWO = {"block": 64, "n": 64}
+
+
+def _story(name, wanted, body, **launch):
+    return Story(name, wanted, body, before=_BEFORE, **(_TWO | launch))
+
+
+STORIES = [
+    _story("a copy, its bytes and the wait", [63 - t for t in range(64)], _LOAD + """
+  wait(bar, 0);
+  P[t] = tile[63 - t];"""),
+    _story("a read before the wait", Race("load", "read"), _LOAD + """
+  P[t] = tile[t];  //@ read"""),
+    _story("a barrier of the block doesn't wait for the copy", Race("load", "read"), _LOAD + """
+  __syncthreads();
+  P[t] = tile[t];  //@ read"""),
+    _story("only one thread waits, then the block meets", list(range(64)), _LOAD + """
+  if (t == 0) wait(bar, 0);
+  __syncthreads();
+  P[t] = tile[t];"""),
+    _story("the next copy into a tile that others still read", Race("read", "again"), _LOAD + """
+  wait(bar, 0);
+  float v = tile[t];  //@ read
+  if (t == 0) {
+    load(tile, M, 256, bar);  //@ again
+    expect(bar, 256);
+  }
+  wait(bar, 1);
+  P[t] = v;"""),
+    _story("the next copy after the block met", [2 * t for t in range(64)], _LOAD + """
+  wait(bar, 0);
+  float v = tile[t];
+  __syncthreads();
+  if (t == 0) {
+    load(tile, M, 256, bar);
+    expect(bar, 256);
+  }
+  wait(bar, 1);
+  P[t] = v + tile[t];"""),
+    _story("two copies for one phase", list(range(64)), """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, 1);
+  __syncthreads();
+  if (t == 0) {
+    expect(bar, 256);
+    load(tile, M, 128, bar);
+    load(tile + 32, M + 32, 128, bar);
+  }
+  wait(bar, 0);
+  P[t] = tile[t];"""),
+    _story("stages whose phases end apart", Race("late", "read"), """
+  __shared__ alignas(128) float tile[2][64];
+  __shared__ barrier bar[2];
+  if (t == 0) { init(&bar[0], 1); init(&bar[1], 1); }
+  __syncthreads();
+  if (t == 0) {
+    load(tile[0], M, 256, bar[0]); expect(bar[0], 256);
+    load(tile[1], M, 256, bar[1]);  //@ late
+    expect(bar[1], 256);
+  }
+  wait(bar[0], 0);
+  P[t] = tile[0][t] + tile[1][t];  //@ read"""),
+    _story("a store that sees what all threads wrote", [t + 1 for t in range(64)],
+           _STORE + _READ_DONE + "}"),
+    _story("one thread's fence after the barrier is enough", [t + 1 for t in range(64)],
+           _STORE.replace("fence();\n  __syncthreads();", "__syncthreads();").replace("store(", "fence(); store(")
+           + _ALL_DONE + "}"),
+    _story("a fence is missing", Race("write", "store"), _STORE.replace("fence();", "") + _ALL_DONE + "}"),
+    _story("a tile that changes before the store has read it", Race("store", "change"), _STORE + """
+    tile[0] = 0;  //@ change
+  }"""),
+    _story("a tile that changes after the store has read it", [t + 1 for t in range(64)],
+           _STORE + _READ_DONE + "\n    tile[0] = 0; }"),
+    _story("fewer bytes than expected", Found(Verdict.TIME_LIMIT, "wait", says="256 bytes less"), """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, 1);
+  __syncthreads();
+  if (t == 0) { load(tile, M, 256, bar); expect(bar, 512); }
+  bar.wait_parity(false);  //@ wait
+  P[t] = tile[t];"""),
+    _story("a size that isn't a multiple of 16", Found(Verdict.RUNTIME_ERROR, "load", says="multiples of 16"), """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, 1);
+  __syncthreads();
+  if (t == 0)
+    load(tile, M, 20, bar);  //@ load
+  P[t] = 0;"""),
+    _story("memcpy_async with a barrier", [63 - t for t in range(64)], """
+  __shared__ alignas(16) float tile[256];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, blockDim.x);
+  __syncthreads();
+  cuda::memcpy_async(tile + 4 * t, M + 4 * t, cuda::aligned_size_t<16>(16), bar);
+  bar.arrive_and_wait();
+  P[t] = tile[63 - t];""", values=256),
+    _story("memcpy_async of single elements with a barrier", [63 - t for t in range(64)], """
+  __shared__ float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, blockDim.x);
+  __syncthreads();
+  cuda::memcpy_async(tile + t, M + t, 4, bar);
+  bar.arrive_and_wait();
+  P[t] = tile[63 - t];"""),
+    _story("memcpy_async without the wait", Found(Verdict.DATA_RACE, "read"), """
+  __shared__ float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, blockDim.x);
+  __syncthreads();
+  cuda::memcpy_async(tile + t, M + t, 4, bar);
+  (void)bar.arrive();
+  __syncthreads();
+  P[t] = tile[63 - t];  //@ read"""),
+    _story("one thread of each warp is elected", [float(t % 32 == 0) for t in range(64)], """
+  unsigned mine;
+  asm volatile("{.reg .pred p; .reg .b32 r; elect.sync r|p, 0xffffffff; selp.u32 %0, 1, 0, p;}" : "=r"(mine));
+  P[t] = mine;"""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_a_story(device, story):
+    story.check(device)
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake"), [("a fence is missing", Mistake.PROXY_FENCE), ("a read before the wait", Mistake.TRANSFER)]
+)
+def test_a_race_knows_what_is_missing(device, name, mistake):
+    story = next(each for each in STORIES if each.name == name)
+    assert only(device.run(story.text, **story.launch)).facts.mistake is mistake
