@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kernels.source.constants import Constants, Macro, declaration_line, declares
@@ -58,6 +58,7 @@ class Names:
     in_code: the names that code uses outside their declarations
     evaluated: the compiler's answers over all cases
     varying: names with one value per case that differs between cases
+    asked: the names that `values` was asked for and only the compiler knows
     """
 
     macros: Sequence[Macro]
@@ -67,6 +68,7 @@ class Names:
     in_code: frozenset[str]
     evaluated: Evaluated = field(default_factory=dict)
     varying: frozenset[str] = frozenset()
+    asked: set[str] = field(default_factory=set)
 
     def with_evaluated(self, evaluations: Evaluations) -> Names:
         """These names with the compiler's answers, which override values from the text."""
@@ -81,11 +83,22 @@ class Names:
         varying = {name for table in evaluations.varying().values() for name in table}
         return replace(self, constants=constants, evaluated=evaluated, varying=frozenset(varying))
 
-    def values(self, name: str) -> tuple[int, ...] | None:
-        """The values of a name, usually one; empty if it isn't a constant; None if only the compiler knows."""
-        if (value := self.constants.sure(name)) is not None:
-            return (value,)
-        return self.evaluated.get(name)
+    def known(self, name: str) -> tuple[int, ...]:
+        """The values of a name, usually one; empty if it isn't a constant, or if only the compiler knows."""
+        value = self.constants.sure(name)
+        return self.evaluated.get(name, ()) if value is None else (value,)
+
+    def values(self, name: str) -> tuple[int, ...]:
+        """The known values of a name; it is `asked` if only the compiler knows."""
+        if self.constants.sure(name) is None and name not in self.evaluated:
+            self.asked.add(name)
+        return self.known(name)
+
+    def ask(self, names: Iterable[str]) -> None:
+        """Note which of these names the file declares and only the compiler knows."""
+        for name in names:
+            if self.line(name) is not None:
+                self.values(name)
 
     def line(self, name: str) -> int | None:
         return declaration_line(name, self.macros, self.tokens)

@@ -20,8 +20,8 @@ from kernels.source.conditions import visible_items
 from kernels.source.constants import Macro, declaration_line, doubtful_names, find_constants, find_macros, own_defaults
 from kernels.source.headers import HEADERS, HeaderKind, header_text
 from kernels.source.kernel import Kernel, check_kernel, find_kernels, name_of_kernel
-from kernels.source.launch.comment import check_names, find_launch_comment, unread_launch_comments, unread_names
-from kernels.source.launch.grid import unread_steps, with_grid
+from kernels.source.launch.comment import check_names, find_launch_comment, unread_launch_comments
+from kernels.source.launch.grid import with_grid
 from kernels.source.launch.tile import Tile, checked, find_tile
 from kernels.source.names import Evaluations, Given, Names, names_of
 from kernels.source.paste.decoding import LARGEST_SOURCE, decode
@@ -164,18 +164,13 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
     own_macros = {
         name: defaults[name][1] if name in kept else declaration_line(name, macros, tokens) for name in exercise.macros
     }
-    asked = [name for name, line in own_macros.items() if line is not None and names.values(name) is None]
-    findings += _check_macros(exercise, {name: own_macros[name] for name in own_macros if name not in asked}, names)
+    findings += _check_macros(exercise, own_macros, names)
     findings += check_globals(exercise, macros, tokens)
     comments = [entry.item for entry in seen if isinstance(entry.item, Comment)]
     launch = find_launch_comment(comments)
     if isinstance(launch, LaunchOverride):
-        asked += unread_names(launch, exercise, names)
-        launch = (None if asked else check_names(launch, exercise, names)) or launch
-    if isinstance(launch, LaunchOverride) and not asked:
-        asked += unread_steps(exercise, names, launch)
-    if isinstance(launch, LaunchOverride) and not asked:
-        launch = with_grid(exercise, names, launch)
+        checked_launch = check_names(launch, exercise, names) or with_grid(exercise, names, launch)
+        launch = launch if names.asked else checked_launch
     if isinstance(launch, Finding):
         return [*findings, launch]
     warnings = (
@@ -184,7 +179,9 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
         *(unread_launch_comments(comments) if launch is None else ()),
         *check_integer_types(seen, tokens),
     )
-    tile = Tile(asked=tuple(asked)) if asked else find_tile(exercise, names, launch)
+    tile = find_tile(exercise, names, launch)
+    if names.asked:
+        tile = Tile()
     declared = names.line(exercise.tile_name)
     default_tile = _default_tile(exercise, defaults, tile) if declared is None else None
     if isinstance(default_tile, Finding):
@@ -206,7 +203,7 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
         tile_line=(default_tile or tile).line if (default_tile or tile).value is not None else None,
         default_tile=None if default_tile is None else default_tile.value,
         tile_note=tile.note,
-        asked=tile.asked,
+        asked=tuple(sorted(names.asked)),
         varying=evaluations.varying(),
     )
 
@@ -240,8 +237,10 @@ def _check_macros(exercise: Exercise, lines: Mapping[str, int | None], names: Na
     """Refuse a macro's value that fits no launch."""
     findings = []
     for name, line in lines.items():
-        largest, values = exercise.largest_macros[name], names.values(name) or ()
-        if line is None or (len(values) == 1 and 1 <= values[0] <= largest):
+        if line is None:
+            continue
+        largest, values = exercise.largest_macros[name], names.values(name)
+        if name in names.asked or (len(values) == 1 and 1 <= values[0] <= largest):
             continue
         what = f"is {values[0]}" if len(values) == 1 else "isn't one number"
         message = f"`{name}` {what} here. The launch needs a number from 1 to {largest}."

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from kernels.exercise import Exercise
 from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
 from kernels.source.launch.evidence import aliases_of, block_operands, reached
-from kernels.source.launch.question import refused, step_texts, value_of
+from kernels.source.launch.question import refused, step_texts
 from kernels.source.names import Names
 from kernels.verdict import Finding
 
@@ -24,13 +23,14 @@ def with_grid(exercise: Exercise, names: Names, launch: LaunchOverride) -> Launc
 
     A finding if the kernel's blocks may be closer together than their extents.
     """
-    if launch.block is None or not _needs_grid(launch):
+    if launch.block is None or launch.grid is not None or launch.tile is not None:
         return launch
     names = names.within(reached(names, exercise.kernel))
     steps = step_texts(names)
     grid = [text.text for text in exercise.launch.grid]
     own = [*(text.text for text in launch.block), "1", "1"]
     for place, (axis, usual) in enumerate(zip("xyz", exercise.launch.block[: len(grid)], strict=False)):
+        names.ask(_names_in(steps.get(axis, "")) - {exercise.tile_name, *exercise.macros})
         step = _known(exercise, names, steps.get(axis, ""))
         if not step and (line := _unread_line(exercise, names, axis)):
             return refused("Tilelab can't tell how far apart your blocks are. Add `grid=` to the launch comment.", line)
@@ -45,32 +45,18 @@ def with_grid(exercise: Exercise, names: Names, launch: LaunchOverride) -> Launc
         return launch
 
 
-def unread_steps(exercise: Exercise, names: Names, launch: LaunchOverride) -> list[str]:
-    """The names in steps that `with_grid` needs and only the compiler can evaluate."""
-    if not _needs_grid(launch):
-        return []
-    steps = _parsed(step_texts(names.within(reached(names, exercise.kernel))).values())
-    used = {name for step in steps for name in step.names} - {exercise.tile_name, *exercise.macros}
-    return sorted(name for name in used if names.line(name) is not None and names.values(name) is None)
-
-
-def _needs_grid(launch: LaunchOverride) -> bool:
-    return launch.block is not None and launch.grid is None and launch.tile is None
-
-
-def _parsed(texts: Iterable[str]) -> Iterator[Expression]:
-    for text in texts:
-        with suppress(ExpressionError):
-            yield Expression.parse(text)
+def _names_in(text: str) -> AbstractSet[str]:
+    """The names in an expression; the text itself if it isn't one."""
+    try:
+        return Expression.parse(text).names
+    except ExpressionError:
+        return {text}
 
 
 def _known(exercise: Exercise, names: Names, text: str) -> str:
     """The step if it has a value in every case; "" otherwise."""
-    if text == exercise.tile_name or value_of(text, names) is not None:
-        return text
-    step = next(_parsed([text]), None)
     known = names.constants.values.keys() | names.varying
-    return text if step is not None and step.names <= known else ""
+    return text if text == exercise.tile_name or _names_in(text) <= known else ""
 
 
 def _unread_line(exercise: Exercise, names: Names, axis: str) -> int | None:

@@ -15,7 +15,7 @@ from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
 from kernels.source.constants import declares
 from kernels.source.launch.evidence import block_steps, follows_launch, reached, shared_extents
-from kernels.source.launch.question import fits, largest_fitting, question, refused
+from kernels.source.launch.question import fits, largest_fitting, question, refused, value_of
 from kernels.source.launch.tile_names import Candidate, candidates, tile_names
 from kernels.source.names import Names
 from kernels.source.text import Kind
@@ -31,22 +31,20 @@ _MANY_BLOCKS = 5040
 class Tile:
     """The tile of a file.
 
-    value: None if the file leaves the tile open, or if names must be evaluated first
+    value: None if the file leaves the tile open
     line: the line of its declaration
     note: for the report, if the tile's name isn't the exercise's
-    asked: the names that the compiler must evaluate first
     """
 
     value: int | None = None
     line: int | None = None
     note: str = ""
-    asked: tuple[str, ...] = ()
 
 
 def find_tile(exercise: Exercise, names: Names, launch: LaunchOverride | None) -> Tile | Finding:
-    """The tile of a file; a finding if it is unknown and the launch depends on it."""
+    """The tile of a file; a finding if it is unknown and the launch depends on it. Nothing while a name is asked."""
     if launch is not None and launch.tile is not None:
-        return _commented(exercise, names, launch.tile.evaluate(names.constants.values), launch.line)
+        return _commented(exercise, names, value_of(launch.tile.text, names), launch.line)
     name = exercise.tile_name
     line = names.line(name)
     if line is not None and not _matters(exercise, names, launch):
@@ -59,14 +57,12 @@ def find_tile(exercise: Exercise, names: Names, launch: LaunchOverride | None) -
     return _declared(exercise, names, line) if line is not None else Tile()
 
 
-def _commented(exercise: Exercise, names: Names, value: int, line: int) -> Tile | Finding:
+def _commented(exercise: Exercise, names: Names, value: int | None, line: int) -> Tile | Finding:
     """The tile of a launch comment; refused if the file uses another tile."""
     name = exercise.tile_name
     declared = names.line(name)
     if declared is not None and names.used(name):
         values = names.values(name)
-        if values is None:
-            return Tile(asked=(name,))
         if len(values) == 1 and values[0] != value:
             return refused(
                 f"The launch comment has `tile={value}`, but `{name}` is {values[0]} (line {declared}). Keep one.", line
@@ -80,8 +76,6 @@ def _declared(exercise: Exercise, names: Names, line: int) -> Tile | Finding:
     if name in {constant.symbol for constant in exercise.constants} or _follows_launch(names, name):
         return Tile()
     values = names.values(name)
-    if values is None:
-        return Tile(line=line, asked=(name,))
     if len(values) == 1:
         return checked(exercise, Tile(values[0], line))
     if values:
@@ -150,8 +144,6 @@ def _under_another_name(exercise: Exercise, names: Names) -> Tile | Finding | No
     """The tile under another name; None if no name is used as a tile."""
     names = names.within(reached(names, exercise.kernel))
     found = tile_names(exercise, names)
-    if asked := tuple(name for name in found if names.values(name) is None):
-        return Tile(asked=asked)
     known = [candidate for candidate in candidates(exercise, names, found) if not _agrees(exercise, candidate)]
     if not known:
         return (None if found else _by_numbers(exercise, names)) or _unsupported(exercise, names)
@@ -206,8 +198,8 @@ def _by_numbers(exercise: Exercise, names: Names) -> Tile | Finding | None:
     if tile == exercise.tile:
         return Tile(tile, found[0].line)
     name = exercise.tile_name
-    if (line := names.line(name)) is not None and (declared := names.values(name)) in (None, (tile,)):
-        return Tile(line=line, asked=(name,)) if declared is None else Tile(tile, line)
+    if (line := names.line(name)) is not None and names.values(name) == (tile,):
+        return Tile(tile, line)
     return refused(
         f"Which block does your kernel need? It uses steps of {tile} from block to block, the exercise uses "
         f"{exercise.tile}. Add the line `//!tilelab tile={tile}`. If your blocks have fewer threads, set `block=` and "
@@ -225,7 +217,7 @@ def _unsupported(exercise: Exercise, names: Names) -> Finding | None:
         return None
     texts = {token.text for token in counted} | {text for array in shared_extents(names.tokens) for text in array}
     usual = {exercise.tile, *_steps(exercise)}
-    if any(usual & {_number(text), *(names.values(text) or ())} for text in texts):
+    if any(usual & {_number(text), *names.known(text)} for text in texts):
         return None
     return refused(
         f"Which block does your kernel need? It doesn't use `{exercise.tile_name}`, and Tilelab can't tell how far "
