@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from kernels.expression import LONGEST, Expression, ExpressionError
 from kernels.source.conditions import VisibleItem, visible_items
-from kernels.source.text import Directive, Item, Kind, Token, closing, split_at_commas
+from kernels.source.text import Directive, Item, Kind, Token, closing, code_of, split_at_commas
 
 _TYPES = {
     "int", "unsigned", "signed", "long", "short", "char", "auto", "size_t", "uint",
@@ -20,7 +19,6 @@ _MOST_EXPANSIONS = 200_000
 _DEEPEST_MACRO = 32
 # A declaration or enumeration with more tokens than this is ignored. Tile sizes have short ones.
 _LONGEST_DECLARATION = 400
-_SHIFTS = re.compile(r"([<>]) \1")
 # After one of these words, a name is used, not declared.
 _EXPRESSION_WORDS = {"return", "case", "sizeof", "throw", "else", "do", "goto", "and", "or", "not", "co_return"}
 
@@ -60,11 +58,13 @@ def _guarded(name: str, undefined: frozenset[str], together: AbstractSet[str]) -
     return not guards.isdisjoint(undefined)
 
 
-def own_defaults(items: Sequence[Item], given: frozenset[str]) -> dict[str, tuple[int, int]]:
+def own_defaults(items: Sequence[Item], macros: Sequence[Macro], given: frozenset[str]) -> dict[str, tuple[int, int]]:
     """The value and line of each of the given macros that a file sets itself inside `#ifndef`.
 
     Left out are values that the text alone doesn't give.
     """
+    if not any(macro.guarded and macro.name in given for macro in macros):
+        return {}  # without reading the conditions again
     found: dict[str, set[int | None]] = {}
     lines: dict[str, int] = {}
     for macro in find_macros([entry for entry in visible_items(items, given) if entry.certain]):
@@ -77,7 +77,7 @@ def own_defaults(items: Sequence[Item], given: frozenset[str]) -> dict[str, tupl
 
 def _number(body: Sequence[Token]) -> int | None:
     try:
-        return Expression.parse(" ".join(token.text for token in body)).evaluate({})
+        return Expression.parse(code_of(token.text for token in body)).evaluate({})
     except ExpressionError:
         return None
 
@@ -168,7 +168,7 @@ class _Reader:
         if name in self._ambiguous or not self._expand(body, frozenset({name}), texts):
             return
         try:
-            expression = Expression.parse(_SHIFTS.sub(r"\1\1", " ".join(texts)))
+            expression = Expression.parse(code_of(texts))
             if not expression.names <= known.keys():
                 self._note_derived(name, expression, known)
                 return
@@ -216,13 +216,16 @@ def declared_constants(tokens: list[Token]) -> Iterator[tuple[Token, list[Token]
 
 
 def _initialised(tokens: list[Token], start: int) -> Iterator[tuple[Token, list[Token]]]:
-    """`const int A = 1, B = 2;` from its `const`."""
+    """`const int A = 1, B = 2;` and `const int A{1};` from the `const`."""
     nearby = tokens[start : start + _LONGEST_DECLARATION]
     first = next((i for i, token in enumerate(nearby) if token.text not in _TYPES), len(nearby))
     last = next((i for i, token in enumerate(nearby) if token.text in {";", "{", "}", ")"}), len(nearby))
     for part in split_at_commas(nearby[first:last]):
         if len(part) > 2 and part[0].kind is Kind.NAME and part[1].text == "=":
             yield part[0], part[2:]
+    if last > first and first + 1 < len(nearby) and nearby[first + 1].text in {"{", "("}:
+        inside = nearby[first + 2 : closing(nearby, first + 1) - 1]
+        yield from [(nearby[first], inside)] if inside and nearby[first].kind is Kind.NAME else []
 
 
 def _enumerators(tokens: list[Token], start: int) -> Iterator[tuple[Token, list[Token]]]:
@@ -252,21 +255,6 @@ def _plus(offset: int, line: int) -> list[Token]:
 
 def _symbol(text: str, line: int) -> Token:
     return Token(Kind.PUNCTUATION, text, line, glued=False)
-
-
-def declaration_line(name: str, macros: Sequence[Macro], tokens: list[Token]) -> int | None:
-    """The line where a file declares a name: an unguarded macro, a constant, a variable, a template parameter.
-
-    None means that the name can be given to the compiler as a macro without breaking the file.
-    """
-    for macro in macros:
-        if macro.name == name and not macro.guarded:
-            return macro.line
-    enumerators = {id(token) for token, _ in declared_constants(tokens) if token.text == name}
-    for index, token in enumerate(tokens):
-        if token.text == name and (id(token) in enumerators or declares(tokens, index)):
-            return token.line
-    return None
 
 
 def declares(tokens: Sequence[Token], index: int) -> bool:

@@ -17,7 +17,7 @@ from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
 from kernels.source.characters import odd_characters
 from kernels.source.conditions import visible_items
-from kernels.source.constants import Macro, declaration_line, doubtful_names, find_constants, find_macros, own_defaults
+from kernels.source.constants import Macro, doubtful_names, find_constants, find_macros, own_defaults
 from kernels.source.headers import HEADERS, HeaderKind, header_text
 from kernels.source.kernel import Kernel, check_kernel, find_kernels, name_of_kernel
 from kernels.source.launch.comment import check_names, find_launch_comment, unread_launch_comments
@@ -155,15 +155,13 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
         findings += _list(_check_kernel(launched, candidates, macros, tokens, text, graded))
     given = frozenset({exercise.tile_name, *exercise.macros, *exercise.size_macros})
     doubtful = doubtful_names(seen, given, exercise.size_macros.keys())
-    defaults = own_defaults(items, frozenset({exercise.tile_name, *exercise.macros}))
+    defaults = own_defaults(items, macros, frozenset({exercise.tile_name, *exercise.macros}))
     kept = exercise.macros.keys() & defaults.keys()
     read = names_of(macros, tokens, find_constants(macros, tokens, given - kept, doubtful))
     names = read.with_evaluated(evaluations)
     constants = names.constants.values
-    findings += _check_size_macros(exercise, macros, tokens)
-    own_macros = {
-        name: defaults[name][1] if name in kept else declaration_line(name, macros, tokens) for name in exercise.macros
-    }
+    findings += _check_size_macros(exercise, names)
+    own_macros = {name: defaults[name][1] if name in kept else names.line(name) for name in exercise.macros}
     findings += _check_macros(exercise, own_macros, names)
     findings += check_globals(exercise, macros, tokens)
     comments = [entry.item for entry in seen if isinstance(entry.item, Comment)]
@@ -248,15 +246,14 @@ def _check_macros(exercise: Exercise, lines: Mapping[str, int | None], names: Na
     return findings
 
 
-def _check_size_macros(exercise: Exercise, macros: Sequence[Macro], tokens: list[Token]) -> list[Finding]:
+def _check_size_macros(exercise: Exercise, names: Names) -> list[Finding]:
     """Refuse size macros that a file sets, because each case sets them."""
-    lines = {name: declaration_line(name, macros, tokens) for name in exercise.size_macros}
     return [
         _rejected(
             f"Tilelab sets `{name}` for each case. Put your definition between `#ifndef {name}` and `#endif`.", line
         )
-        for name, line in lines.items()
-        if line is not None
+        for name in exercise.size_macros
+        if (line := names.line(name)) is not None
     ]
 
 

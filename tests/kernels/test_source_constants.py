@@ -21,6 +21,8 @@ from tests.kernels.readings import KERNEL, TILED, answered, only, taken
         ("#define B 8\n#define TILE_WIDTH (2*B)\n", 16),
         ("#define TILE_WIDTH B*2\n#define B 2+1\n", 4),
         ("const int TILE_WIDTH = 32;\n", 32),
+        ("const int TILE_WIDTH{8};\n", 8),
+        ("static constexpr unsigned TILE_WIDTH(2 * 4);\n", 8),
         ("constexpr int A = 4, TILE_WIDTH = A * 4;\n", 16),
         ("static const unsigned int TILE_WIDTH = 8u;\n", 8),
         ("enum { TILE_WIDTH = 8 };\n", 8),

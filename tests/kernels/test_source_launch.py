@@ -86,6 +86,7 @@ NAIVE = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width
         ("//!tilelab block=(TILE_WIDTH, 4)\n" + NAIVE.format("blockIdx.y * TILE_WIDTH"), (4, 4)),
         ("//!tilelab block=(32, 8) grid=(1, 1)\n" + NAIVE.format("0"), (1, 1)),
         ("//!tilelab block=(32, 8)\n" + NAIVE.format("blockIdx.y * (int)(blockDim.y)"), (2, 8)),
+        ("//!tilelab block=(32, 8)\n#define S 16\n" + NAIVE.format("blockIdx.x * (int)S"), (4, 8)),
         ("//!tilelab block=(32, 8)\n#define H blockDim.y\n" + NAIVE.format("blockIdx.y * H"), (2, 8)),
         ("//!tilelab block=(64)\n" + NAIVE.format("blockIdx.y * Width + threadIdx.x"), (1, 64)),
         ("//!tilelab block=(64)\n" + NAIVE.format("blockIdx.y * n").replace("Width", "n"), (1, 64)),

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kernels.source.array_shapes import declared_arrays
 from kernels.source.names import Names
 from kernels.source.statements import statements
-from kernels.source.text import Kind, Token, closing
+from kernels.source.text import Kind, Token, closing, code_of
 
 _BLOCK_INDEX = "blockIdx"
 _NOT_FACTORS = {"threadIdx", "blockIdx", "blockDim", "gridDim"}
 _AXES = {"x", "y", "z"}
 _LAUNCHED = ("blockDim", "group_dim", "dim_threads", "ntid")
-_ENDS = {"+", "-", "*", ";", ",", "<", ">", "=", "?", ":", "&", "|", "<=", ">=", "==", "&&", "||", "+=", "-=", "return"}
+_CASTS = {"(", ")", "int", "unsigned", "long", "size_t"}
+_ENDS = {*"+-*;,<>=?:&|{}", "<=", ">=", "==", "&&", "||", "return"}
 
 
 @dataclass(frozen=True, slots=True)
 class BlockStep:
-    """The factors of a block index: `axis` is x, y or z, `factors` the first names and numbers."""
+    """A product with a block index.
+
+    axis: x, y or z
+    operand: the other operand
+    factors: the first names and numbers of the product
+    call: whether one of them is a function's value
+    """
 
     axis: str
-    factors: tuple[Token, ...]
+    operand: Sequence[Token]
+    factors: Sequence[Token]
     call: bool
 
     @property
@@ -30,38 +40,48 @@ class BlockStep:
         text = "*".join(token.text.replace("'", "") for token in self.factors)
         return "" if self.call else f"({text})" if len(self.factors) > 1 else text
 
+    @property
+    def words(self) -> list[str]:
+        """The operand without casts and parentheses."""
+        return [token.text for token in self.operand if token.text not in _CASTS]
 
-def shared_extents(tokens: Sequence[Token]) -> list[list[str]]:
+
+def shared_extents(tokens: list[Token]) -> list[list[str]]:
     """The names and numbers between the brackets of each array in shared memory."""
-    arrays: list[list[str]] = []
-    inside, depth = False, 0
-    for index, token in enumerate(tokens):
-        if token.text == "__shared__":
-            inside = True
-        elif token.text in {";", "{", "("} and not depth:
-            inside = False
-        elif inside and token.text == "[":
-            if tokens[index - 1].text != "]":
-                arrays.append([])
-            depth += 1
-        elif inside and token.text == "]":
-            depth -= 1
-        elif inside and depth and arrays:
-            arrays[-1].append(token.text)
-    return arrays
+    return [" ".join(extents).split() for memory, _, extents in declared_arrays(tokens) if memory == "__shared__"]
 
 
 def block_steps(names: Names) -> Iterator[BlockStep]:
-    for axis, near, direction in _beside_indices(names):
-        if step := _product(names.tokens, near, direction, axis):
-            yield step
+    tokens = names.tokens
+    aliases = dict(aliases_of(names, _BLOCK_INDEX))
+    for index, token in enumerate(tokens):
+        axis, last = aliases.get(token.text, ""), index
+        if token.text == _BLOCK_INDEX and index + 2 < len(tokens):
+            axis, last = tokens[index + 2].text, index + 2
+        for near, direction in ((index - 1, -1), (last + 1, 1)):
+            if axis in _AXES and 0 <= near < len(tokens) and tokens[near].text == "*":
+                yield _product(tokens, near, direction, axis)
 
 
-def block_operands(names: Names) -> Iterator[tuple[str, list[Token]]]:
-    """The whole operands that multiply block indices, such as `(blockDim.x / 2)`, with their axes."""
-    for axis, near, direction in _beside_indices(names):
-        if 0 <= near < len(names.tokens) and names.tokens[near].text == "*":
-            yield axis, _operand(names.tokens, near + direction, direction)
+def _product(tokens: Sequence[Token], near: int, direction: int, axis: str) -> BlockStep:
+    """The product from the `*` at `near` on."""
+    operands: list[list[Token]] = []
+    factors: list[Token] = []
+    call = False
+    while 0 <= near < len(tokens) and tokens[near].text == "*":
+        operand = _operand(tokens, near + direction, direction)
+        near += direction * (len(operand) + 1)
+        operands.append(operand[::direction])
+        call = call or " ( ) " in code_of(token.text for token in operands[-1])
+        words = [token for token in operand if token.text not in _CASTS]
+        whole = next((place for place in range(1, len(words), 2) if words[place].text != "*"), len(words))
+        plain = all(token.kind in {Kind.NAME, Kind.NUMBER} for token in words[:whole:2])
+        if not plain or any(token.text in _NOT_FACTORS for token in words):
+            break
+        factors += words[:whole:2]
+        if whole < len(words):
+            break
+    return BlockStep(axis, operands[0], factors, call)
 
 
 def _operand(tokens: Sequence[Token], start: int, direction: int) -> list[Token]:
@@ -72,24 +92,11 @@ def _operand(tokens: Sequence[Token], start: int, direction: int) -> list[Token]
     while 0 <= place < len(tokens):
         text = tokens[place].text
         depth += (text in opening) - (text in ending)
-        if depth < 0 or (depth == 0 and text in {*_ENDS, "{", "}"}):
+        if depth < 0 or (depth == 0 and text in _ENDS):
             break
         found.append(tokens[place])
         place += direction
-    return found[::direction]
-
-
-def _beside_indices(names: Names) -> Iterator[tuple[str, int, int]]:
-    """The positions on both sides of each block index, with its axis and the direction."""
-    tokens = names.tokens
-    aliases = dict(aliases_of(names, _BLOCK_INDEX))
-    for index, token in enumerate(tokens):
-        axis, last = aliases.get(token.text, ""), index
-        if token.text == _BLOCK_INDEX and index + 2 < len(tokens):
-            axis, last = tokens[index + 2].text, index + 2
-        if axis in _AXES:
-            yield axis, index - 1, -1
-            yield axis, last + 1, 1
+    return found
 
 
 def follows_launch(names: Names) -> bool:
@@ -99,36 +106,12 @@ def follows_launch(names: Names) -> bool:
     return any(word in text for text in texts for word in _LAUNCHED)
 
 
-def _product(tokens: Sequence[Token], near: int, direction: int, axis: str) -> BlockStep | None:
-    """The factors from the `*` at `near` on."""
-    factors: list[Token] = []
-    call = False
-    while 0 <= near < len(tokens) and tokens[near].text == "*":
-        far = near + direction
-        while 0 < far < len(tokens) - 1 and tokens[far].text in {"(", ")"}:
-            call = call or (direction < 0 and tokens[far].text == "(" and tokens[far + 1].text == ")")
-            far += direction
-        token = tokens[far] if 0 <= far < len(tokens) else tokens[near]
-        if token.kind not in {Kind.NAME, Kind.NUMBER} or token.text in _NOT_FACTORS:
-            break
-        factors.append(token)
-        near = far + direction
-        if [token.text for token in tokens[far + 1 : far + 3]] == ["(", ")"]:
-            call = True
-            near = far + 3 if direction > 0 else near
-    return BlockStep(axis, tuple(factors), call) if factors else None
-
-
 def aliases_of(names: Names, variable: str) -> Iterator[tuple[str, str]]:
     """`by` from `int by = blockIdx.y` and from `#define by blockIdx.y`, each with its axis."""
     for macro in names.macros:
         if len(macro.body) == 3 and macro.body[0].text == variable:
             yield macro.name, macro.body[2].text
-    tokens = names.tokens
-    for index in range(2, len(tokens) - 3):
-        alone = tokens[index - 1].text == "=" and tokens[index + 3].text in {",", ";"}
-        if alone and tokens[index].text == variable:
-            yield tokens[index - 2].text, tokens[index + 2].text
+    yield from re.findall(rf"(?<= )(\S++) = {variable} \. (\w+) [,;]", names.code)
 
 
 def reached(names: Names, kernel: str) -> list[Token]:
@@ -159,11 +142,3 @@ def _function(part: list[Token]) -> str:
             continue
         index += 1
     return ""
-
-
-def uses(tokens: Sequence[Token], *texts: str) -> bool:
-    """Whether the code has these tokens in a row."""
-    return any(
-        token.text == texts[0] and tuple(token.text for token in tokens[index : index + len(texts)]) == texts
-        for index, token in enumerate(tokens)
-    )

@@ -9,13 +9,12 @@ from dataclasses import replace
 from kernels.exercise import Exercise
 from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
-from kernels.source.launch.evidence import aliases_of, block_operands, reached
+from kernels.source.launch.evidence import aliases_of, block_steps, reached
 from kernels.source.launch.question import refused, step_texts
 from kernels.source.names import Names
 from kernels.verdict import Finding
 
 _BLOCK = "blockDim"
-_CASTS = {"(", ")", "int", "unsigned", "long", "size_t"}
 
 
 def with_grid(exercise: Exercise, names: Names, launch: LaunchOverride) -> LaunchOverride | Finding:
@@ -66,15 +65,15 @@ def _unread_line(exercise: Exercise, names: Names, axis: str) -> int | None:
     """
     extents = {name for name, of in aliases_of(names, _BLOCK) if of == axis}
     line = None
-    for its_axis, tokens in block_operands(names):
-        texts = [token.text for token in tokens if token.text not in _CASTS]
-        if its_axis != axis or not texts:
+    for step in block_steps(names):
+        texts = step.words
+        if step.axis != axis or not texts:
             continue
-        text = "".join(token.text for token in tokens)
+        text = "".join(token.text for token in step.operand)
         if texts == [_BLOCK, ".", axis] or texts[0] in extents or _known(exercise, names, text):
             return None
         if len(texts) > 1 or text.endswith("()") or _has_own_value(names, texts[0]):
-            line = line or tokens[0].line
+            line = line or step.operand[0].line
     return line
 
 
@@ -82,7 +81,6 @@ def _has_own_value(names: Names, name: str) -> bool:
     """Whether the file computes the name's value, and doesn't only pass on a parameter."""
     if any(macro.name == name for macro in names.macros):
         return True
-    texts = [token.text for token in names.tokens]
-    starts = [place + 2 for place, text in enumerate(texts[:-3]) if text == name and texts[place + 1] == "="]
-    alone = {texts[start] for start in starts if texts[start + 1] in {";", ","}} - {name}
-    return bool(starts) and (len(alone) != 1 or _has_own_value(names, alone.pop()))
+    start = f" {re.escape(name)} = "
+    alone = set(re.findall(rf"{start}(\S+) [;,]", names.code)) - {name}
+    return bool(re.search(start, names.code)) and (len(alone) != 1 or _has_own_value(names, alone.pop()))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from kernels.exercise import Exercise
 from kernels.expression import Expression, ExpressionError
 from kernels.launch import MOST_THREADS
-from kernels.source.launch.evidence import block_steps, uses
+from kernels.source.launch.evidence import block_steps
 from kernels.source.launch.tile_names import Candidate
 from kernels.source.names import Names
 from kernels.verdict import Finding, Verdict
@@ -42,7 +42,7 @@ def _lines_by_steps(exercise: Exercise, names: Names, known: Sequence[Candidate]
         each.name for each in known if each.name not in by and len(each.values) == 1 and _strides(names, each.name)
     ]
     lines = []
-    if not uses(names.tokens, "threadIdx", ".", "y"):
+    if not names.mentions("threadIdx . y"):
         whole = [each.name for each in known if each.values == (threads,)]
         blocks = [[name] for name in (*strides, *whole, "*".join(by))][:1]
     elif same:
@@ -76,7 +76,8 @@ def step_texts(names: Names) -> dict[str, str]:
     """The step from block to block for a launch comment, on each axis with exactly one."""
     found: dict[str, set[str]] = {}
     for step in block_steps(names):
-        found.setdefault(step.axis, set()).add(step.text)
+        if step.factors:
+            found.setdefault(step.axis, set()).add(step.text)
     return {axis: next(iter(texts)) for axis, texts in found.items() if len(texts) == 1 and "" not in texts}
 
 
@@ -90,7 +91,7 @@ def value_of(text: str, names: Names) -> int | None:
 
 def _strides(names: Names, name: str) -> bool:
     """Whether a loop advances by the name, as in `row += BLOCK_ROWS`."""
-    return uses(names.tokens, "+", "=", name) or uses(names.tokens, "+=", name)
+    return names.mentions(f"+ = {name}")
 
 
 def fits(exercise: Exercise, tile: int) -> bool:

@@ -7,13 +7,13 @@ Otherwise the compiler evaluates it. If that gives no single value either, the f
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 from kernels.exercise import Exercise
 from kernels.exercise.sizes import steps
 from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
-from kernels.source.constants import declares
 from kernels.source.launch.evidence import block_steps, follows_launch, reached, shared_extents
 from kernels.source.launch.question import fits, largest_fitting, question, refused, value_of
 from kernels.source.launch.tile_names import Candidate, candidates, tile_names
@@ -123,21 +123,8 @@ def _matters(exercise: Exercise, names: Names, launch: LaunchOverride | None) ->
 def _follows_launch(names: Names, name: str) -> bool:
     """Whether the name means the launched block, as in `int TILE_WIDTH = blockDim.x`."""
     found = [_BLOCK in macro.names for macro in names.macros if macro.name == name]
-    found += [
-        _initialised_by_block(names, index)
-        for index, token in enumerate(names.tokens)
-        if token.text == name and declares(names.tokens, index)
-    ]
+    found += [f" {_BLOCK} " in value for value in re.findall(rf" {re.escape(name)} [=({{]([^;,)]*)", names.code)]
     return bool(found) and all(found)
-
-
-def _initialised_by_block(names: Names, index: int) -> bool:
-    for token in names.tokens[index + 1 : index + 40]:
-        if token.text == _BLOCK:
-            return True
-        if token.text in {";", ",", ")"}:
-            return False
-    return False
 
 
 def _under_another_name(exercise: Exercise, names: Names) -> Tile | Finding | None:

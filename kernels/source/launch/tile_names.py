@@ -11,7 +11,7 @@ from kernels.exercise import Exercise
 from kernels.source.constants import declared_constants
 from kernels.source.launch.evidence import block_steps, shared_extents
 from kernels.source.names import Names
-from kernels.source.text import Kind, Token
+from kernels.source.text import Kind
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _KEYS = {"tile", "block", "blk", "thread", "threads"}
@@ -120,7 +120,7 @@ def _used_as_a_tile(exercise: Exercise, names: Names, known: AbstractSet[str]) -
     both = [name for name in counted if name in extents]
     numbered = any(token.kind is Kind.NUMBER for token in steps)
     chosen = both or list(counted) or ([] if numbered else list(dict.fromkeys(extents)))
-    calls = _constant_functions(names.tokens)
+    calls = set(re.findall(r" constexpr (?:\S+ ){0,4}?(\S+) \( \) \{", names.code))
     return [
         name + CALL if name in calls else name
         for name in chosen
@@ -128,42 +128,9 @@ def _used_as_a_tile(exercise: Exercise, names: Names, known: AbstractSet[str]) -
     ]
 
 
-def _constant_functions(tokens: Sequence[Token]) -> set[str]:
-    """`side` of `constexpr int side() { return 8; }`."""
-    return {
-        tokens[place].text
-        for index, token in enumerate(tokens)
-        if token.text == "constexpr"
-        for place in range(index + 1, min(index + 6, len(tokens) - 3))
-        if [token.text for token in tokens[place + 1 : place + 4]] == ["(", ")", "{"]
-    }
-
-
 def _constants(names: Names) -> Iterator[str]:
+    """The macros, constants and template parameters of a file."""
     yield from (macro.name for macro in names.macros if not macro.function_like)
     yield from (token.text for token, _ in declared_constants(names.tokens))
-    yield from _braced(names.tokens)
-    yield from _template_parameters(names.tokens)
-
-
-def _braced(tokens: Sequence[Token]) -> Iterator[str]:
-    """`N` of `const int N{8}` and `const int N(8)`."""
-    for index, token in enumerate(tokens):
-        if token.text in {"const", "constexpr"}:
-            for place in range(index + 1, min(index + 6, len(tokens) - 2)):
-                if tokens[place].kind is not Kind.NAME:
-                    break
-                if tokens[place + 1].text in {"{", "("} and tokens[place + 2].text != ")":
-                    yield tokens[place].text
-
-
-def _template_parameters(tokens: Sequence[Token]) -> Iterator[str]:
-    """The last name of each parameter in `template <...>`."""
-    for index, token in enumerate(tokens):
-        if token.text != "template":
-            continue
-        for place in range(index + 1, min(index + 80, len(tokens))):
-            if tokens[place].text in {",", ">", "="} and tokens[place - 1].kind is Kind.NAME:
-                yield tokens[place - 1].text
-            if tokens[place].text in {">", ";", "{"}:
-                break
+    for parameters in re.findall(r" template < ([^>;{]*)", names.code):
+        yield from (words[-1] for each in parameters.split(",") if (words := each.partition("=")[0].split()))
