@@ -74,7 +74,7 @@ def roles(names: Iterable[str], text: str, kernel: str, exercise: Exercise) -> d
                 f"Flags of the compiler are {' and '.join(FLAGS)}."
                 f"{did_you_mean(name, known)}",
             )
-        if role is Role.TILE and isinstance(source, Source) and source.own_tile is not None:
+        if role is Role.TILE and isinstance(source, Source) and source.plan.tile.fixed:
             raise UnfitAxis(name, f"`{name}` changes nothing, because {kernel} sets its own tile.")
         found[name] = role
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from kernels.expression import Expression, ExpressionError
+from kernels.expression import value_of
 from kernels.source.conditions import visible_tokens
 from kernels.source.text import Kind, Token, closing
 
@@ -80,8 +80,5 @@ def _extents(tokens: Sequence[Token], start: int) -> list[str]:
 
 
 def _evaluated(extents: Sequence[str], names: Mapping[str, int]) -> tuple[int, ...] | None:
-    try:
-        shape = tuple(Expression.parse(extent).evaluate(names) for extent in extents)
-    except ExpressionError:
-        return None
-    return shape if min(shape) > 0 else None
+    shape = [value_of(extent, names) or 0 for extent in extents]
+    return tuple(shape) if min(shape) > 0 else None

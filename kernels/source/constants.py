@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from kernels.expression import LONGEST, Expression, ExpressionError
+from kernels.expression import LONGEST, Expression, ExpressionError, value_of
 from kernels.source.conditions import VisibleItem, visible_items
 from kernels.source.text import Directive, Item, Kind, Token, closing, code_of, split_at_commas
 
@@ -32,6 +32,10 @@ class Macro:
     function_like: bool
     body: tuple[Token, ...]
     guarded: bool
+
+    @property
+    def texts(self) -> list[str]:
+        return [token.text for token in self.body]
 
     @property
     def names(self) -> set[str]:
@@ -69,17 +73,10 @@ def own_defaults(items: Sequence[Item], macros: Sequence[Macro], given: frozense
     lines: dict[str, int] = {}
     for macro in find_macros([entry for entry in visible_items(items, given) if entry.certain]):
         if macro.guarded and macro.name in given and not macro.function_like:
-            found.setdefault(macro.name, set()).add(_number(macro.body))
+            found.setdefault(macro.name, set()).add(value_of(code_of(macro.texts), {}))
             lines[macro.name] = macro.line
     alone = {name: values.pop() for name, values in found.items() if len(values) == 1}
     return {name: (value, lines[name]) for name, value in alone.items() if value is not None}
-
-
-def _number(body: Sequence[Token]) -> int | None:
-    try:
-        return Expression.parse(code_of(token.text for token in body)).evaluate({})
-    except ExpressionError:
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +110,7 @@ def find_constants(
     own = [macro for macro in macros if not macro.function_like and not (macro.guarded and macro.name in given)]
     reader = _Reader({macro.name: macro for macro in own}, given, doubtful)
     for macro in own:
-        reader.note(macro.name, macro.body, {})
+        reader.note(macro.name, macro.texts, {})
     for name, body in declared_constants(tokens):
         reader.note(name.text, body, reader.values)
     return Constants(reader.values, reader.derived, frozenset(reader.unsure))
@@ -160,10 +157,10 @@ class _Reader:
         self._ambiguous: set[str] = set()
         self._budget = _MOST_EXPANSIONS
 
-    def note(self, name: str, body: Sequence[Token], known: Mapping[str, int]) -> None:
+    def note(self, name: str, body: Sequence[str], known: Mapping[str, int]) -> None:
         """Record the value of a body if it is an integer."""
         texts: list[str] = []
-        if self.unsure & {token.text for token in body}:
+        if not self.unsure.isdisjoint(body):
             self.unsure.add(name)
         if name in self._ambiguous or not self._expand(body, frozenset({name}), texts):
             return
@@ -190,23 +187,23 @@ class _Reader:
         self.derived.pop(name, None)
         self._ambiguous.add(name)
 
-    def _expand(self, body: Sequence[Token], hidden: frozenset[str], texts: list[str]) -> bool:
+    def _expand(self, body: Sequence[str], hidden: frozenset[str], texts: list[str]) -> bool:
         """Append the texts of a body with its macros replaced; False if that grows too long or deep."""
-        for token in body:
+        for text in body:
             self._budget -= 1
-            if token.text in self.unsure:
+            if text in self.unsure:
                 self.unsure |= hidden
             if self._budget < 0 or len(texts) > LONGEST or len(hidden) > _DEEPEST_MACRO:
                 return False
-            macro = self._objects.get(token.text)
-            if macro is None or token.text in hidden:
-                texts.append(token.text.replace("'", ""))
-            elif not self._expand(macro.body, hidden | {token.text}, texts):
+            macro = self._objects.get(text)
+            if macro is None or text in hidden:
+                texts.append(text.replace("'", ""))
+            elif not self._expand(macro.texts, hidden | {text}, texts):
                 return False
         return True
 
 
-def declared_constants(tokens: list[Token]) -> Iterator[tuple[Token, list[Token]]]:
+def declared_constants(tokens: list[Token]) -> Iterator[tuple[Token, list[str]]]:
     """The name and initialiser of each constant and enumerator."""
     for index, token in enumerate(tokens):
         if token.text in {"const", "constexpr"}:
@@ -215,46 +212,34 @@ def declared_constants(tokens: list[Token]) -> Iterator[tuple[Token, list[Token]
             yield from _enumerators(tokens, index)
 
 
-def _initialised(tokens: list[Token], start: int) -> Iterator[tuple[Token, list[Token]]]:
+def _initialised(tokens: list[Token], start: int) -> Iterator[tuple[Token, list[str]]]:
     """`const int A = 1, B = 2;` and `const int A{1};` from the `const`."""
     nearby = tokens[start : start + _LONGEST_DECLARATION]
     first = next((i for i, token in enumerate(nearby) if token.text not in _TYPES), len(nearby))
     last = next((i for i, token in enumerate(nearby) if token.text in {";", "{", "}", ")"}), len(nearby))
     for part in split_at_commas(nearby[first:last]):
         if len(part) > 2 and part[0].kind is Kind.NAME and part[1].text == "=":
-            yield part[0], part[2:]
+            yield part[0], [token.text for token in part[2:]]
     if last > first and first + 1 < len(nearby) and nearby[first + 1].text in {"{", "("}:
         inside = nearby[first + 2 : closing(nearby, first + 1) - 1]
-        yield from [(nearby[first], inside)] if inside and nearby[first].kind is Kind.NAME else []
+        if inside and nearby[first].kind is Kind.NAME:
+            yield nearby[first], [token.text for token in inside]
 
 
-def _enumerators(tokens: list[Token], start: int) -> Iterator[tuple[Token, list[Token]]]:
+def _enumerators(tokens: list[Token], start: int) -> Iterator[tuple[Token, list[str]]]:
     """`enum { A = 1, B }` from its `enum`; the value of B is 1 + 1."""
     nearby = tokens[start : start + _LONGEST_DECLARATION]
     opening = next((i for i, token in enumerate(nearby[:8]) if token.text in {"{", ";"}), None)
     if opening is None or nearby[opening].text == ";":
         return
-    value: list[Token] = []
-    offset = 0
+    value, offset = ["0"], 0
     for part in split_at_commas(nearby[opening + 1 : closing(nearby, opening) - 1]):
         if not part or part[0].kind is not Kind.NAME:
             return
         if len(part) > 2 and part[1].text == "=":
-            value, offset = part[2:], 0
-        yield part[0], [*_parenthesised(value, part[0].line), *_plus(offset, part[0].line)]
+            value, offset = [token.text for token in part[2:]], 0
+        yield part[0], ["(", *value, ")", "+", str(offset)]
         offset += 1
-
-
-def _parenthesised(value: list[Token], line: int) -> list[Token]:
-    return [_symbol("(", line), *value, _symbol(")", line)] if value else [_symbol("0", line)]
-
-
-def _plus(offset: int, line: int) -> list[Token]:
-    return [_symbol("+", line), _symbol(str(offset), line)] if offset else []
-
-
-def _symbol(text: str, line: int) -> Token:
-    return Token(Kind.PUNCTUATION, text, line, glued=False)
 
 
 def declares(tokens: Sequence[Token], index: int) -> bool:

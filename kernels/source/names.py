@@ -8,6 +8,9 @@ from dataclasses import dataclass, field, replace
 from kernels.source.constants import Constants, Macro, declared_constants, declares
 from kernels.source.text import Token, code_of
 
+CALL = "()"
+"""The end of a function's name that is used as a constant."""
+
 Evaluated = Mapping[str, tuple[int, ...]]
 """The different values of each evaluated name; none if it isn't a constant."""
 
@@ -104,7 +107,7 @@ class Names:
                 self.values(name)
 
     def line(self, name: str) -> int | None:
-        return self.lines.get(name)
+        return self.lines.get(name.removesuffix(CALL))
 
     def used(self, name: str) -> bool:
         """Whether code or another macro uses the name outside its declaration."""
@@ -125,6 +128,7 @@ class Names:
 
     def built_on(self, name: str) -> set[str]:
         """The macros whose definitions mention the name, and the name itself."""
+        name = name.removesuffix(CALL)
         return {name, *self.users.get(name, ())}
 
 

@@ -25,7 +25,7 @@ def test_a_comment_that_is_nearly_a_launch_comment_is_pointed_out(comment):
     (warning,) = source.warnings
     assert (warning.line, warning.severity) == (2, Severity.WARNING)
     assert "`//!tilelab`" in warning.message
-    assert source.launch is None
+    assert source.plan.launch is None
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_other_comments_are_left_alone(comment):
 )
 def test_a_name_of_the_file_that_is_no_number_is_told_from_an_unknown_one(define, line):
     text = f"{define}\n//!tilelab grid=(G,G)\n{KERNEL}"
-    assert taken(text).asked == ("G",)
+    assert taken(text).plan.asked == ("G",)
     result = read_source(text.encode(), TILED, answered(G=()))
     assert isinstance(result, list)
     message = result[0].message
@@ -96,7 +96,7 @@ def test_a_block_without_a_grid_gets_a_grid_that_covers_the_matrix(text, blocks)
     unknown: Evaluated = {"H": (), "Width": (), "n": ()}
     source = read_source(text.encode(), TILED, Evaluations({frozenset(): unknown}))
     assert isinstance(source, Source), source
-    rule = TILED.launch.override(source.launch)
+    rule = TILED.launch.override(source.plan.launch)
     assert rule.resolve(source.launch_names(TILED, 16, {"Width": 64})).grid == (*blocks, 1)
 
 

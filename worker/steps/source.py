@@ -30,14 +30,14 @@ def read(task: Task, stages: Stages, sizes: Mapping[str, int] | None = None) -> 
     first = source = read_source(task.source, exercise)
     answers = _Answers(task, stages)
     while isinstance(source, Source):
-        answers.names = tuple(dict.fromkeys((*answers.names, *source.asked)))
+        answers.names = tuple(dict.fromkeys((*answers.names, *source.plan.asked)))
         if not answers.names:
             return source
         cases = list(_cases(exercise, source, task.tile))
-        others = [] if source.asked else list(_others(exercise, source, task.tile, sizes))
+        others = [] if source.plan.asked else list(_others(exercise, source, task.tile, sizes))
         before = answers.taken
         # an unknown name may determine the tile, and so the sizes
-        failed = answers.ask(source, cases[:1] if source.asked else cases, answers.cases)
+        failed = answers.ask(source, cases[:1] if source.plan.asked else cases, answers.cases)
         failed = failed or answers.ask(source, others, answers.others)
         if failed:
             return failed
@@ -90,7 +90,7 @@ class _Answers:
 
 
 def _cases(exercise: Exercise, source: Source, tile: int | None) -> Iterator[_Setting]:
-    chosen = source.own_tile or tile or source.default_tile or exercise.tile
+    chosen = source.plan.tile.chosen(tile, exercise.tile)
     return ((chosen, case.sizes) for case in exercise.cases(chosen, source.macros))
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from kernels.exercise import Exercise
+from kernels.expression import value_of
 from kernels.launch import LaunchError, LaunchOverride, parse_launch_comment
-from kernels.source.launch.question import refused, value_of
 from kernels.source.names import Names
 from kernels.source.text import Comment
-from kernels.verdict import Finding, Severity, Verdict
+from kernels.verdict import Finding, Severity, Verdict, rejected
 
 _MOST_NAMED = 40
 # Almost a launch comment. Prose about Tilelab has no key with a value right after the name.
@@ -27,10 +27,10 @@ def find_launch_comment(comments: Iterable[Comment]) -> LaunchOverride | Finding
         try:
             override = parse_launch_comment(comment.text, comment.line)
         except LaunchError as error:
-            return refused(str(error), error.line)
+            return rejected(str(error), error.line)
         if override is not None and found is not None:
             message = f"This is a second launch comment. The first is at line {found.line}. Keep one."
-            return refused(message, override.line)
+            return rejected(message, override.line)
         found = found or override
     return found
 
@@ -56,8 +56,8 @@ def check_names(launch: LaunchOverride, exercise: Exercise, names: Names) -> Fin
     names.ask(own)
     if launch.tile is not None:
         message = f"`tile=` needs a number or a constant of your file. `{launch.tile.text}` isn't one."
-        if value_of(launch.tile.text, names) is None:
-            return refused(message, launch.line)
+        if value_of(launch.tile.text, constants.values) is None:
+            return rejected(message, launch.line)
     known = {
         *exercise.sizes,
         *exercise.size_macros,
@@ -75,13 +75,13 @@ def check_names(launch: LaunchOverride, exercise: Exercise, names: Names) -> Fin
     declared = declared or names.line(name)
     usable = f"sizes, the tile, and integer macros and constants of the file: {', '.join(sorted(known)[:_MOST_NAMED])}"
     if declared is not None:
-        return refused(
+        return rejected(
             f"The launch comment uses `{name}`, which isn't an integer with one value (line {declared}). "
             f"Write its value instead. The comment may use {usable}.",
             launch.line,
         )
     meant = _nearest(name, known)
-    return refused(
+    return rejected(
         f"The launch comment uses `{name}`, which is unknown.{f' Did you mean `{meant}`?' if meant else ''} "
         f"It may use {usable}.",
         launch.line,

@@ -11,6 +11,7 @@ from kernels.source.names import Names
 from kernels.source.statements import statements
 from kernels.source.text import Kind, Token, closing, code_of
 
+_SHARED = "__shared__"
 _BLOCK_INDEX = "blockIdx"
 _NOT_FACTORS = {"threadIdx", "blockIdx", "blockDim", "gridDim"}
 _AXES = {"x", "y", "z"}
@@ -46,12 +47,43 @@ class BlockStep:
         return [token.text for token in self.operand if token.text not in _CASTS]
 
 
-def shared_extents(tokens: list[Token]) -> list[list[str]]:
-    """The names and numbers between the brackets of each array in shared memory."""
-    return [" ".join(extents).split() for memory, _, extents in declared_arrays(tokens) if memory == "__shared__"]
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a kernel's code shows about its blocks.
+
+    names: the file's names, with their uses in the functions that the kernel reaches
+    steps: the products with block indices
+    arrays: the names and numbers between the brackets of each array in shared memory
+    """
+
+    names: Names
+    steps: Sequence[BlockStep]
+    arrays: Sequence[Sequence[str]]
+
+    @property
+    def factors(self) -> list[Token]:
+        return [token for step in self.steps for token in step.factors]
+
+    @property
+    def first_factors(self) -> list[Token]:
+        return [step.factors[0] for step in self.steps if step.factors]
+
+    def step_texts(self) -> dict[str, str]:
+        """The step from block to block for a launch comment, on each axis with exactly one."""
+        found: dict[str, set[str]] = {}
+        for step in self.steps:
+            if step.factors:
+                found.setdefault(step.axis, set()).add(step.text)
+        return {axis: next(iter(texts)) for axis, texts in found.items() if len(texts) == 1 and "" not in texts}
 
 
-def block_steps(names: Names) -> Iterator[BlockStep]:
+def read_evidence(names: Names, kernel: str) -> Evidence:
+    names = names.within(_reached(names, kernel))
+    arrays = [" ".join(extents).split() for memory, _, extents in declared_arrays(names.tokens) if memory == _SHARED]
+    return Evidence(names, [*_block_steps(names)], arrays)
+
+
+def _block_steps(names: Names) -> Iterator[BlockStep]:
     tokens = names.tokens
     aliases = dict(aliases_of(names, _BLOCK_INDEX))
     for index, token in enumerate(tokens):
@@ -114,7 +146,7 @@ def aliases_of(names: Names, variable: str) -> Iterator[tuple[str, str]]:
     yield from re.findall(rf"(?<= )(\S++) = {variable} \. (\w+) [,;]", names.code)
 
 
-def reached(names: Names, kernel: str) -> list[Token]:
+def _reached(names: Names, kernel: str) -> list[Token]:
     """The tokens of a file without functions that the kernel calls neither directly nor indirectly."""
     parts = [(part, _function(part)) for part in statements(names.tokens)]
     if kernel not in {name for _, name in parts}:

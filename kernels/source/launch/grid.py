@@ -9,10 +9,9 @@ from dataclasses import replace
 from kernels.exercise import Exercise
 from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
-from kernels.source.launch.evidence import aliases_of, block_steps, reached
-from kernels.source.launch.question import refused, step_texts
+from kernels.source.launch.evidence import Evidence, aliases_of, read_evidence
 from kernels.source.names import Names
-from kernels.verdict import Finding
+from kernels.verdict import Finding, rejected
 
 _BLOCK = "blockDim"
 
@@ -24,15 +23,17 @@ def with_grid(exercise: Exercise, names: Names, launch: LaunchOverride) -> Launc
     """
     if launch.block is None or launch.grid is not None or launch.tile is not None:
         return launch
-    names = names.within(reached(names, exercise.kernel))
-    steps = step_texts(names)
+    evidence = read_evidence(names, exercise.kernel)
+    names, steps = evidence.names, evidence.step_texts()
     grid = [text.text for text in exercise.launch.grid]
     own = [*(text.text for text in launch.block), "1", "1"]
     for place, (axis, usual) in enumerate(zip("xyz", exercise.launch.block[: len(grid)], strict=False)):
         names.ask(_names_in(steps.get(axis, "")) - {exercise.tile_name, *exercise.macros})
         step = _known(exercise, names, steps.get(axis, ""))
-        if not step and (line := _unread_line(exercise, names, axis)):
-            return refused("Tilelab can't tell how far apart your blocks are. Add `grid=` to the launch comment.", line)
+        if not step and (line := _unread_line(exercise, evidence, axis)):
+            return rejected(
+                "Tilelab can't tell how far apart your blocks are. Add `grid=` to the launch comment.", line
+            )
         step = step or own[place]
         if step != usual.text:
             grid[place] = re.sub(rf"(?<!\w){re.escape(usual.text)}(?!\w)", f"({step})", grid[place])
@@ -58,14 +59,15 @@ def _known(exercise: Exercise, names: Names, text: str) -> str:
     return text if text == exercise.tile_name or _names_in(text) <= known else ""
 
 
-def _unread_line(exercise: Exercise, names: Names, axis: str) -> int | None:
+def _unread_line(exercise: Exercise, evidence: Evidence, axis: str) -> int | None:
     """The line where a block index is multiplied by an unknown value.
 
     None if another product with the index shows the distance between blocks.
     """
+    names = evidence.names
     extents = {name for name, of in aliases_of(names, _BLOCK) if of == axis}
     line = None
-    for step in block_steps(names):
+    for step in evidence.steps:
         texts = step.words
         if step.axis != axis or not texts:
             continue

@@ -6,34 +6,35 @@ import math
 from collections.abc import Mapping, Sequence
 
 from kernels.exercise import Exercise
-from kernels.expression import Expression, ExpressionError
+from kernels.expression import ExpressionError, value_of
 from kernels.launch import MOST_THREADS
-from kernels.source.launch.evidence import block_steps
+from kernels.source.launch.evidence import Evidence
 from kernels.source.launch.tile_names import Candidate
 from kernels.source.names import Names
-from kernels.verdict import Finding, Verdict
+from kernels.verdict import Finding, rejected
 from kernels.wording import listed
 
 _MOST_NAMED = 4
 _FEWER_THREADS = ("16", "16")
 
 
-def question(exercise: Exercise, names: Names, known: Sequence[Candidate]) -> Finding:
+def question(exercise: Exercise, evidence: Evidence, known: Sequence[Candidate]) -> Finding:
     """Ask which name is the tile, and offer the lines that answer."""
     shown = known[:_MOST_NAMED]
     named = [f"`{each.name}` = {listed([*map(str, each.values)], 'or')} (line {each.line})" for each in shown]
-    lines = _lines_by_steps(exercise, names, known) or _lines_by_names(exercise, shown)
+    lines = _lines_by_steps(exercise, evidence, known) or _lines_by_names(exercise, shown)
     message = (
         f"Which block does your kernel need? It doesn't use `{exercise.tile_name}`; it has {listed(named)}. "
         f"Add the line {listed([f'`{line}`' for line in lines], 'or')}."
     )
-    return refused(message, shown[0].line)
+    return rejected(message, shown[0].line)
 
 
-def _lines_by_steps(exercise: Exercise, names: Names, known: Sequence[Candidate]) -> list[str]:
+def _lines_by_steps(exercise: Exercise, evidence: Evidence, known: Sequence[Candidate]) -> list[str]:
     """The launch comments that agree with the steps from block to block; none if the steps are unreadable."""
-    steps = step_texts(names)
-    values = [value_of(steps.get(axis, ""), names) for axis in "xy"]
+    names, steps = evidence.names, evidence.step_texts()
+    known_values = names.constants.values
+    values = [value_of(steps.get(axis, ""), known_values) for axis in "xy"]
     if len(exercise.launch.block) < 2 or values[0] is None or values[1] is None:
         return []
     by = [steps["x"], steps["y"]]
@@ -47,13 +48,13 @@ def _lines_by_steps(exercise: Exercise, names: Names, known: Sequence[Candidate]
         blocks = [[name] for name in (*strides, *whole, "*".join(by))][:1]
     elif same:
         lines = [f"//!tilelab tile={by[0]}"] if fits(exercise, values[0]) else []
-        blocks = [[by[0], name] for name in strides if 0 < (value_of(name, names) or 0) < values[0]]
+        blocks = [[by[0], name] for name in strides if 0 < (value_of(name, known_values) or 0) < values[0]]
     else:
         blocks = [by]
-    return lines + [launch_line(exercise, block, by) for block in blocks if _launchable(block, names)]
+    return lines + [launch_line(exercise, block, by) for block in blocks if _launchable(block, known_values)]
 
 
-def _launchable(block: Sequence[str], names: Names) -> bool:
+def _launchable(block: Sequence[str], names: Mapping[str, int]) -> bool:
     threads = 1
     for text in block:
         threads *= value_of(text, names) or 0
@@ -70,23 +71,6 @@ def _lines_by_names(exercise: Exercise, shown: Sequence[Candidate]) -> list[str]
         fitting = [value for value in each.values if fits(exercise, value)]
         lines += [f"//!tilelab tile={each.name if plain else value}" for value in fitting]
     return lines or [launch_line(exercise, _FEWER_THREADS, [likely[0].name])]
-
-
-def step_texts(names: Names) -> dict[str, str]:
-    """The step from block to block for a launch comment, on each axis with exactly one."""
-    found: dict[str, set[str]] = {}
-    for step in block_steps(names):
-        if step.factors:
-            found.setdefault(step.axis, set()).add(step.text)
-    return {axis: next(iter(texts)) for axis, texts in found.items() if len(texts) == 1 and "" not in texts}
-
-
-def value_of(text: str, names: Names) -> int | None:
-    """The value of an expression with the file's constants."""
-    try:
-        return Expression.parse(text).evaluate(names.constants.values)
-    except ExpressionError:
-        return None
 
 
 def _strides(names: Names, name: str) -> bool:
@@ -126,8 +110,3 @@ def launch_line(exercise: Exercise, block: Sequence[str], steps: Sequence[str]) 
         for axis, text in enumerate(exercise.launch.grid)
     ]
     return f"//!tilelab block=({', '.join(block)}) grid=({', '.join(grid)})"
-
-
-def refused(message: str, line: int | None) -> Finding:
-    """A finding that refuses the file."""
-    return Finding(Verdict.REJECTED, message, line)
