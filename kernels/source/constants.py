@@ -25,13 +25,18 @@ _EXPRESSION_WORDS = {"return", "case", "sizeof", "throw", "else", "do", "goto", 
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """One #define. `guarded`: it only applies if the name isn't defined yet."""
+    """One #define.
+
+    guarded: whether it only applies if the name isn't defined yet
+    certain: whether the compiler certainly sees it
+    """
 
     name: str
     line: int
     function_like: bool
     body: tuple[Token, ...]
     guarded: bool
+    certain: bool
 
     @property
     def texts(self) -> list[str]:
@@ -44,22 +49,15 @@ class Macro:
 
 def find_macros(seen: Sequence[VisibleItem], together: AbstractSet[str] = frozenset()) -> list[Macro]:
     """Every #define that the compiler may see. together: names that are all defined if one of them is."""
-    return [
-        _macro(entry.item, entry.undefined, together)
-        for entry in seen
-        if isinstance(entry.item, Directive) and entry.item.name == "define" and entry.item.tokens
-    ]
-
-
-def _macro(directive: Directive, undefined: frozenset[str], together: AbstractSet[str]) -> Macro:
-    name, *body = directive.tokens
-    function_like = bool(body) and body[0].text == "(" and body[0].glued
-    return Macro(name.text, directive.line, function_like, tuple(body), _guarded(name.text, undefined, together))
-
-
-def _guarded(name: str, undefined: frozenset[str], together: AbstractSet[str]) -> bool:
-    guards = together if name in together else {name}
-    return not guards.isdisjoint(undefined)
+    macros = []
+    for entry in seen:
+        if isinstance(entry.item, Directive) and entry.item.name == "define" and entry.item.tokens:
+            name, *body = entry.item.tokens
+            function_like = bool(body) and body[0].text == "(" and body[0].glued
+            guards = together if name.text in together else {name.text}
+            guarded = not guards.isdisjoint(entry.undefined)
+            macros.append(Macro(name.text, entry.item.line, function_like, tuple(body), guarded, entry.certain))
+    return macros
 
 
 def own_defaults(items: Sequence[Item], macros: Sequence[Macro], given: frozenset[str]) -> dict[str, tuple[int, int]]:
@@ -71,8 +69,8 @@ def own_defaults(items: Sequence[Item], macros: Sequence[Macro], given: frozense
         return {}  # without reading the conditions again
     found: dict[str, set[int | None]] = {}
     lines: dict[str, int] = {}
-    for macro in find_macros([entry for entry in visible_items(items, given) if entry.certain]):
-        if macro.guarded and macro.name in given and not macro.function_like:
+    for macro in find_macros(visible_items(items, given)):
+        if macro.certain and macro.guarded and macro.name in given and not macro.function_like:
             found.setdefault(macro.name, set()).add(value_of(code_of(macro.texts), {}))
             lines[macro.name] = macro.line
     alone = {name: values.pop() for name, values in found.items() if len(values) == 1}
@@ -117,26 +115,22 @@ def find_constants(
 
 
 def doubtful_names(
-    seen: Sequence[VisibleItem], given: AbstractSet[str] = frozenset(), together: AbstractSet[str] = frozenset()
+    seen: Sequence[VisibleItem], macros: Sequence[Macro], given: AbstractSet[str] = frozenset()
 ) -> frozenset[str]:
     """Names whose meaning may change within the file.
 
     Their declaration may be skipped by the compiler, they are undefined again, or they aren't only constants.
 
     given: names that Tilelab defines unless the file does; a guarded definition doesn't change them
-    together: as for `find_macros`
     """
+    doubtful = {macro.name for macro in macros if not macro.certain and not (macro.guarded and macro.name in given)}
     tokens, sure = [], []
-    doubtful: set[str] = set()
     for entry in seen:
         if isinstance(entry.item, Token):
             tokens.append(entry.item)
             sure.append(entry.certain)
-        elif isinstance(entry.item, Directive) and entry.item.tokens:
-            name = entry.item.tokens[0].text
-            kept = name in given and _guarded(name, entry.undefined, together)
-            if entry.item.name == "undef" or (entry.item.name == "define" and not entry.certain and not kept):
-                doubtful.add(name)
+        elif isinstance(entry.item, Directive) and entry.item.name == "undef":
+            doubtful |= {token.text for token in entry.item.tokens[:1]}
     constants = {id(name) for name, _ in declared_constants(tokens)}
     for index, token in enumerate(tokens):
         certain = sure[index] and id(token) in constants

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from kernels.exercise import Exercise
 from kernels.exercise.model import Launched, Parameter
@@ -13,6 +12,7 @@ from kernels.source.constants import Macro
 from kernels.source.statements import statements
 from kernels.source.text import Kind, Token, closing, split_at_commas
 from kernels.verdict import Finding, Severity, Verdict, rejected
+from kernels.wording import closest
 
 _BEFORE_NAME = {"void", "static", "inline", "extern", "__forceinline__", "__noinline__", "constexpr"}
 _WITH_ARGUMENTS = {
@@ -222,14 +222,12 @@ def _missing(exercise: Launched, kernels: Sequence[Kernel], tokens: Sequence[Tok
             lacks = f"no kernel `{wanted}`"
         return rejected(f"The file has {lacks}. Define `__global__ void {wanted}({expected_parameters(exercise)})`.")
     names = {kernel.name: kernel for kernel in kernels}
-    folded = {name.casefold(): name for name in reversed(names)}
-    near = folded.get(wanted.casefold()) or next(iter(get_close_matches(wanted, names, 1, 0.7)), None)
-    near = near or (next(iter(names)) if len(names) == 1 else None)
-    launchable = near is not None and not (names[near].template or names[near].namespace)
-    if near is not None and launchable and names[near].defined and not _fits(exercise, names[near], set()):
+    near = closest(wanted, names, 0.7) or (next(iter(names)) if len(names) == 1 else "")
+    launchable = near and not (names[near].template or names[near].namespace)
+    if launchable and names[near].defined and not _fits(exercise, names[near], set()):
         return _wrong_parameters(exercise, names[near])
     found = ", ".join(f"`{name}` (line {kernel.line})" for name, kernel in list(names.items())[:_MOST_NAMED])
-    if near is None:
+    if not near:
         lacks = f"None has the parameters ({expected_parameters(exercise)})."
         return rejected(f"The file has no kernel `{wanted}`. Kernels found: {found}. {lacks}")
     rename = f"Did you mean `{near}`? Rename it to `{wanted}`."

@@ -139,7 +139,7 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
         graded = kernel if launched is exercise else name
         findings += _list(_check_kernel(launched, candidates, macros, tokens, text, graded))
     given = frozenset({exercise.tile_name, *exercise.macros, *exercise.size_macros})
-    doubtful = doubtful_names(seen, given, exercise.size_macros.keys())
+    doubtful = doubtful_names(seen, macros, given)
     defaults = own_defaults(items, macros, frozenset({exercise.tile_name, *exercise.macros}))
     kept = exercise.macros.keys() & defaults.keys()
     read = names_of(macros, tokens, find_constants(macros, tokens, given - kept, doubtful))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from kernels.exercise import Exercise
 from kernels.expression import value_of
@@ -12,6 +11,7 @@ from kernels.launch import LaunchError, LaunchOverride, parse_launch_comment
 from kernels.source.names import Names
 from kernels.source.text import Comment
 from kernels.verdict import Finding, Severity, Verdict, rejected
+from kernels.wording import did_you_mean
 
 _MOST_NAMED = 40
 # Almost a launch comment. Prose about Tilelab has no key with a value right after the name.
@@ -80,15 +80,7 @@ def check_names(launch: LaunchOverride, exercise: Exercise, names: Names) -> Fin
             f"Write its value instead. The comment may use {usable}.",
             launch.line,
         )
-    meant = _nearest(name, known)
     return rejected(
-        f"The launch comment uses `{name}`, which is unknown.{f' Did you mean `{meant}`?' if meant else ''} "
-        f"It may use {usable}.",
+        f"The launch comment uses `{name}`, which is unknown.{did_you_mean(name, known, 0.75)} It may use {usable}.",
         launch.line,
     )
-
-
-def _nearest(name: str, known: Iterable[str]) -> str | None:
-    folded = {each.casefold(): each for each in sorted(known)}
-    near = get_close_matches(name.casefold(), folded, 1, 0.75)
-    return folded[near[0]] if near else None
