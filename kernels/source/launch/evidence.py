@@ -17,7 +17,8 @@ _NOT_FACTORS = {"threadIdx", "blockIdx", "blockDim", "gridDim"}
 _AXES = {"x", "y", "z"}
 _LAUNCHED = ("blockDim", "group_dim", "dim_threads", "ntid")
 _CASTS = {"(", ")", "int", "unsigned", "long", "size_t"}
-_ENDS = {*"+-*;,<>=?:&|{}", "<=", ">=", "==", "&&", "||", "return"}
+_ENDS = {*"+-;,<>=?:&|{}", "<=", ">=", "==", "&&", "||", "return"}
+_LONGEST_PRODUCT = 64  # tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +91,30 @@ def _block_steps(names: Names) -> Iterator[BlockStep]:
         axis, last = aliases.get(token.text, ""), index
         if token.text == _BLOCK_INDEX and index + 2 < len(tokens):
             axis, last = tokens[index + 2].text, index + 2
-        for near, direction in ((index - 1, -1), (last + 1, 1)):
-            if axis in _AXES and 0 <= near < len(tokens) and tokens[near].text == "*":
-                yield _product(tokens, near, direction, axis)
+        before = tokens[max(0, index - _LONGEST_PRODUCT) : index][::-1]
+        after = tokens[last + 1 : last + 1 + _LONGEST_PRODUCT]
+        for walk, direction in ((before, -1), (after, 1)):
+            if axis in _AXES and walk and walk[0].text == "*":
+                yield _product(axis, walk, direction)
 
 
-def _product(tokens: Sequence[Token], near: int, direction: int, axis: str) -> BlockStep:
-    """The product from the `*` at `near` on."""
+def _product(axis: str, walk: Sequence[Token], direction: int) -> BlockStep:
+    """The product along these tokens, from its `*` on. direction: -1 if they are in reverse order."""
+    opening, ending = ("([", ")]")[::direction]
     operands: list[list[Token]] = []
+    depth = 0
+    for token in walk:
+        depth += (token.text in opening) - (token.text in ending)
+        if not depth and token.text == "*":
+            operands.append([])
+        elif depth < 0 or (not depth and token.text in _ENDS):
+            break
+        else:
+            operands[-1].append(token)
     factors: list[Token] = []
     call = False
-    while 0 <= near < len(tokens) and tokens[near].text == "*":
-        operand = _operand(tokens, near + direction, direction)
-        near += direction * (len(operand) + 1)
-        operands.append(operand[::direction])
-        call = call or " ( ) " in code_of(token.text for token in operands[-1])
+    for operand in operands:
+        call = call or " ( ) " in code_of(token.text for token in operand[::direction])
         words = [token for token in operand if token.text not in _CASTS]
         whole = next((place for place in range(1, len(words), 2) if words[place].text != "*"), len(words))
         plain = all(token.kind in {Kind.NAME, Kind.NUMBER} for token in words[:whole:2])
@@ -113,29 +123,14 @@ def _product(tokens: Sequence[Token], near: int, direction: int, axis: str) -> B
         factors += words[:whole:2]
         if whole < len(words):
             break
-    return BlockStep(axis, operands[0], factors, call)
-
-
-def _operand(tokens: Sequence[Token], start: int, direction: int) -> list[Token]:
-    """The tokens from `start` to the end of the operand."""
-    opening, ending = ({"(", "["}, {")", "]"}) if direction > 0 else ({")", "]"}, {"(", "["})
-    found: list[Token] = []
-    depth, place = 0, start
-    while 0 <= place < len(tokens):
-        text = tokens[place].text
-        depth += (text in opening) - (text in ending)
-        if depth < 0 or (depth == 0 and text in _ENDS):
-            break
-        found.append(tokens[place])
-        place += direction
-    return found
+    return BlockStep(axis, operands[0][::direction], factors, call)
 
 
 def follows_launch(names: Names) -> bool:
     """Whether the code reads the launched block's extents."""
-    texts = [token.text for token in names.tokens]
-    texts += [name for macro in names.macros for name in macro.names if names.used(macro.name)]
-    return any(word in text for text in texts for word in _LAUNCHED)
+    used = (name for macro in names.macros if names.used(macro.name) for name in macro.names)
+    code = names.code + " ".join(used)
+    return any(word in code for word in _LAUNCHED)
 
 
 def aliases_of(names: Names, variable: str) -> Iterator[tuple[str, str]]:
