@@ -96,32 +96,31 @@ class Constants:
 
 
 def find_constants(
-    macros: Sequence[Macro], tokens: list[Token], given: frozenset[str], doubtful: frozenset[str] = frozenset()
+    seen: Sequence[VisibleItem], macros: Sequence[Macro], given: frozenset[str], kept: AbstractSet[str]
 ) -> Constants:
     """Names with one integer value: object-like macros, `const`/`constexpr` integers, enumerators.
 
-    A name with two values in the file is left out. So is a guarded macro that Tilelab sets (`given`). Names built on it
-    have no value before a case is chosen.
+    A name with two values in the file is left out. So is a guarded macro that Tilelab sets. Names built on it have no
+    value before a case is chosen.
 
-    doubtful: from `doubtful_names`
+    given: names that Tilelab defines unless the file does
+    kept: the given names whose guarded definition in the file counts
     """
-    own = [macro for macro in macros if not macro.function_like and not (macro.guarded and macro.name in given)]
-    reader = _Reader({macro.name: macro for macro in own}, given, doubtful)
+    left = given - kept
+    own = [macro for macro in macros if not macro.function_like and not (macro.guarded and macro.name in left)]
+    reader = _Reader({macro.name: macro for macro in own}, left, _doubtful_names(seen, macros, given))
     for macro in own:
         reader.note(macro.name, macro.texts, {})
-    for name, body in declared_constants(tokens):
+    for name, body in declared_constants([entry.item for entry in seen if isinstance(entry.item, Token)]):
         reader.note(name.text, body, reader.values)
     return Constants(reader.values, reader.derived, frozenset(reader.unsure))
 
 
-def doubtful_names(
-    seen: Sequence[VisibleItem], macros: Sequence[Macro], given: AbstractSet[str] = frozenset()
-) -> frozenset[str]:
+def _doubtful_names(seen: Sequence[VisibleItem], macros: Sequence[Macro], given: AbstractSet[str]) -> set[str]:
     """Names whose meaning may change within the file.
 
-    Their declaration may be skipped by the compiler, they are undefined again, or they aren't only constants.
-
-    given: names that Tilelab defines unless the file does; a guarded definition doesn't change them
+    Their declaration may be skipped by the compiler, they are undefined again, or they aren't only constants. A guarded
+    definition of a given name doesn't change it.
     """
     doubtful = {macro.name for macro in macros if not macro.certain and not (macro.guarded and macro.name in given)}
     tokens, sure = [], []
@@ -136,16 +135,16 @@ def doubtful_names(
         certain = sure[index] and id(token) in constants
         if not certain and token.kind is Kind.NAME and declares(tokens, index):
             doubtful.add(token.text)
-    return frozenset(doubtful)
+    return doubtful
 
 
 class _Reader:
     """Collects values. The budget bounds the work, because nested macros can grow exponentially."""
 
-    def __init__(self, objects: Mapping[str, Macro], given: frozenset[str], doubtful: frozenset[str]) -> None:
+    def __init__(self, objects: Mapping[str, Macro], given: frozenset[str], doubtful: set[str]) -> None:
         self.values: dict[str, int] = {}
         self.derived: dict[str, Expression] = {}
-        self.unsure = set(doubtful)
+        self.unsure = doubtful
         self._given = given
         self._objects = objects
         self._ambiguous: set[str] = set()

@@ -16,10 +16,10 @@ from kernels.exercise.values import ElementType
 from kernels.expression import Expression, ExpressionError
 from kernels.source.characters import odd_characters
 from kernels.source.conditions import visible_items
-from kernels.source.constants import Macro, doubtful_names, find_constants, find_macros, own_defaults
+from kernels.source.constants import Macro, find_constants, find_macros, own_defaults
 from kernels.source.headers import HEADERS, HeaderKind, header_text
 from kernels.source.kernel import Kernel, check_kernel, find_kernels, name_of_kernel
-from kernels.source.launch.comment import find_launch_comment, unread_launch_comments
+from kernels.source.launch.comment import unread_launch_comments
 from kernels.source.launch.tile import FilePlan, plan_file
 from kernels.source.names import Evaluations, Given, Names, names_of
 from kernels.source.paste.decoding import LARGEST_SOURCE, decode
@@ -139,39 +139,34 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
         graded = kernel if launched is exercise else name
         findings += _list(_check_kernel(launched, candidates, macros, tokens, text, graded))
     given = frozenset({exercise.tile_name, *exercise.macros, *exercise.size_macros})
-    doubtful = doubtful_names(seen, macros, given)
     defaults = own_defaults(items, macros, frozenset({exercise.tile_name, *exercise.macros}))
     kept = exercise.macros.keys() & defaults.keys()
-    read = names_of(macros, tokens, find_constants(macros, tokens, given - kept, doubtful))
-    names = read.with_evaluated(evaluations)
-    constants = names.constants.values
+    names = names_of(macros, tokens, find_constants(seen, macros, given, kept)).with_evaluated(evaluations)
     findings += _check_size_macros(exercise, names)
     own_macros = {name: defaults[name][1] if name in kept else names.line(name) for name in exercise.macros}
     findings += _check_macros(exercise, own_macros, names)
-    findings += check_globals(exercise, macros, tokens)
+    variables = _declared_variables(exercise, tokens)
+    findings += _check_variables(exercise, macros, variables)
     comments = [entry.item for entry in seen if isinstance(entry.item, Comment)]
-    launch = find_launch_comment(comments)
-    if isinstance(launch, Finding):
-        return [*findings, launch]
+    plan = plan_file(exercise, names, comments, defaults.get(exercise.tile_name))
+    if isinstance(plan, Finding):
+        return [*findings, plan]
     warnings = (
         *rest.remarks,
         *_list(renamed),
-        *(unread_launch_comments(comments) if launch is None else ()),
+        *(unread_launch_comments(comments) if plan.launch is None else ()),
         *check_integer_types(seen, tokens),
     )
-    plan = plan_file(exercise, names, launch, defaults.get(exercise.tile_name))
-    if isinstance(plan, Finding):
-        return [*findings, plan]
     return findings or Source(
         text=text,
         plan=plan,
-        macros=constants,
+        macros=names.constants.values,
         declares_tile=names.line(exercise.tile_name) is not None,
         kernel=kernel,
         kernels=tuple(dict.fromkeys(kernel.name for kernel in kernels)),
         warnings=warnings,
         own_macros=frozenset(name for name, line in own_macros.items() if line is not None),
-        globals=global_lines(exercise, tokens),
+        globals={symbol: declared[-1].line for symbol, declared in variables.items()},
         derived=names.constants.derived,
         varying=evaluations.varying(),
     )
@@ -228,12 +223,14 @@ _NUMBERS = {
 _INTEGERS = {"int", "int32_t", "unsigned"}
 
 
-def check_globals(exercise: Exercise, macros: Sequence[Macro], tokens: Sequence[Token]) -> list[Finding]:
+def _check_variables(
+    exercise: Exercise, macros: Sequence[Macro], variables: Mapping[str, Sequence[Token]]
+) -> list[Finding]:
     """A finding for each variable that is missing or has another type. The compiler checks macros."""
     hidden = {token.text for macro in macros for token in macro.body}
     findings = []
     for symbol, (declaration, types) in _wanted(exercise).items():
-        declared = _declaration(tokens, symbol)
+        declared = variables.get(symbol)
         if declared is None and symbol not in hidden:
             message = f"The file doesn't declare `{symbol}`. Add `{declaration}` outside of all functions."
             findings.append(rejected(message))
@@ -243,10 +240,9 @@ def check_globals(exercise: Exercise, macros: Sequence[Macro], tokens: Sequence[
     return findings
 
 
-def global_lines(exercise: Exercise, tokens: Sequence[Token]) -> dict[str, int]:
-    """The line of the declaration of each of the exercise's module variables."""
-    declared = {symbol: _declaration(tokens, symbol) for symbol in _wanted(exercise)}
-    return {symbol: found[-1].line for symbol, found in declared.items() if found is not None}
+def _declared_variables(exercise: Exercise, tokens: Sequence[Token]) -> dict[str, list[Token]]:
+    """The declarations of the exercise's module variables."""
+    return {symbol: declared for symbol in _wanted(exercise) if (declared := _declaration(tokens, symbol))}
 
 
 _TYPES = {

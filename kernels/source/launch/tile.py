@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kernels.exercise import Exercise
 from kernels.exercise.sizes import steps
 from kernels.expression import Expression, value_of
 from kernels.launch import LaunchOverride
-from kernels.source.launch.comment import check_names
+from kernels.source.launch.comment import check_names, find_launch_comment
 from kernels.source.launch.evidence import Evidence, follows_launch, read_evidence
 from kernels.source.launch.grid import with_grid
 from kernels.source.launch.question import fits, largest_fitting, question
 from kernels.source.launch.tile_names import Candidate, find_candidates
 from kernels.source.names import Names
-from kernels.source.text import Kind
+from kernels.source.text import Comment, Kind
 from kernels.verdict import Finding, rejected
 from kernels.wording import listed
 
@@ -69,12 +70,15 @@ class FilePlan:
 
 
 def plan_file(
-    exercise: Exercise, names: Names, launch: LaunchOverride | None, default: tuple[int, int] | None
+    exercise: Exercise, names: Names, comments: Iterable[Comment], default: tuple[int, int] | None
 ) -> FilePlan | Finding:
     """Decide the launch and the tile of a file, or why they are unknown. Decisions on asked names don't count.
 
     default: the value and line of its tile inside `#ifndef`
     """
+    launch = find_launch_comment(comments)
+    if isinstance(launch, Finding):
+        return launch
     decided = launch and (check_names(launch, exercise, names) or with_grid(exercise, names, launch))
     if isinstance(decided, Finding):
         if not names.asked:
