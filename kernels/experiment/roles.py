@@ -139,11 +139,8 @@ def _own_names(text: str, source: Source | None, exercise: Exercise) -> frozense
 
     source: None for a file that can't be graded; each point will say why
     """
-    given: set[str] = set()
-    if source is not None:
-        tile = set() if source.declares_tile else {exercise.tile_name}
-        given = tile | (exercise.macros.keys() - source.own_macros)
-    return defined(text) - given - exercise.size_macros.keys()
+    given = exercise.size_macros.keys() if source is None else exercise.macro_names - source.own_macros
+    return defined(text) - given
 
 
 def _check_sizes(axis: Axis, exercise: Exercise) -> None:

@@ -42,11 +42,11 @@ class Source:
     plan: the launch and the tile that it sets
     macros: its object-like integer macros and integer constants, for launch expressions
     derived: macros and constants whose values depend on sizes, the tile or the exercise's macros
-    declares_tile: whether it declares the tile's name, so Tilelab must not define it
     varying: evaluated names whose value depends on a case's sizes or the tile, with these values
     kernel: the name of the kernel to grade
     kernels: the names of its `__global__` functions
-    own_macros: the exercise's macros that it declares, also inside `#ifndef`, so Tilelab must not define them
+    own_macros: the exercise's macros that it declares, also inside `#ifndef`, and the tile if it declares it outside of
+        one. Tilelab must not define them.
     globals: the lines of the module variables that the exercise fills or sets
     warnings: likely mistakes that don't prevent grading
     """
@@ -54,7 +54,6 @@ class Source:
     text: str
     plan: FilePlan
     macros: Mapping[str, int]
-    declares_tile: bool
     kernel: str
     kernels: tuple[str, ...]
     warnings: tuple[Finding, ...] = ()
@@ -86,9 +85,8 @@ class Source:
 
     def defines(self, exercise: Exercise, tile: int, sizes: Mapping[str, int]) -> dict[str, str]:
         """The macros for compiling one case: sizes, and the tile unless the file declares it."""
-        given = {} if self.declares_tile else {exercise.tile_name: str(tile)}
-        given |= {name: str(value) for name, value in exercise.macros.items() if name not in self.own_macros}
-        return given | {name: str(value) for name, value in exercise.defines(sizes).items()}
+        given = {exercise.tile_name: tile, **exercise.macros, **exercise.defines(sizes)}
+        return {name: str(value) for name, value in given.items() if name not in self.own_macros}
 
     def launch_names(self, exercise: Exercise, tile: int, sizes: Mapping[str, int]) -> dict[str, int]:
         """The values of names in launch expressions. Sizes override macros, and the tile overrides both."""
@@ -138,13 +136,14 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
         candidates = [kernel for kernel in kernels if kernel.name not in others]
         graded = kernel if launched is exercise else name
         findings += _list(_check_kernel(launched, candidates, macros, tokens, text, graded))
-    given = frozenset({exercise.tile_name, *exercise.macros, *exercise.size_macros})
     defaults = own_defaults(items, macros, frozenset({exercise.tile_name, *exercise.macros}))
     kept = exercise.macros.keys() & defaults.keys()
-    names = names_of(macros, tokens, find_constants(seen, macros, given, kept)).with_evaluated(evaluations)
+    constants = find_constants(seen, macros, exercise.macro_names, kept)
+    names = names_of(macros, tokens, constants).with_evaluated(evaluations)
     findings += _check_size_macros(exercise, names)
     own_macros = {name: defaults[name][1] if name in kept else names.line(name) for name in exercise.macros}
     findings += _check_macros(exercise, own_macros, names)
+    own_macros[exercise.tile_name] = names.line(exercise.tile_name)
     variables = _declared_variables(exercise, tokens)
     findings += _check_variables(exercise, macros, variables)
     comments = [entry.item for entry in seen if isinstance(entry.item, Comment)]
@@ -161,7 +160,6 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
         text=text,
         plan=plan,
         macros=names.constants.values,
-        declares_tile=names.line(exercise.tile_name) is not None,
         kernel=kernel,
         kernels=tuple(dict.fromkeys(kernel.name for kernel in kernels)),
         warnings=warnings,

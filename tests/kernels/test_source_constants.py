@@ -32,7 +32,7 @@ from tests.kernels.readings import KERNEL, TILED, answered, only, taken
 )
 def test_a_file_that_declares_the_tile_keeps_its_own(declaration, own):
     source = taken(declaration + KERNEL)
-    assert source.declares_tile
+    assert source.own_macros == {"TILE_WIDTH"}
     assert source.plan.tile.value == own
     assert source.tile(TILED, 8) == (own or 8)
     assert source.tile(TILED) == (own or 16)
@@ -60,7 +60,7 @@ def test_a_tile_that_the_text_does_not_tell_is_asked_for(declaration):
         make_plan(TILED, source, 8, seed="0")
     settled = read_source(text, TILED, answered(TILE_WIDTH=(32,)))
     assert isinstance(settled, Source)
-    assert (settled.plan.asked, settled.tile(TILED, 8), settled.declares_tile) == ((), 32, True)
+    assert (settled.plan.asked, settled.tile(TILED, 8), settled.own_macros) == ((), 32, source.own_macros)
     for values in ((), (8, 16), (129,)):
         assert isinstance(read_source(text, TILED, answered(TILE_WIDTH=values)), list)
 
@@ -92,7 +92,7 @@ def test_an_exercise_whose_launch_does_not_hang_on_the_tile_asks_for_none(exerci
 )
 def test_a_file_that_leaves_the_tile_open_is_given_one(text):
     source = taken(text + KERNEL)
-    assert not source.declares_tile
+    assert not source.own_macros
     assert not source.plan.tile.fixed
     assert source.tile(TILED, 8) == 8
     assert source.defines(TILED, 8, {"Width": 3}) == {"TILE_WIDTH": "8"}

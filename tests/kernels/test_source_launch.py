@@ -57,6 +57,12 @@ def test_a_name_of_the_file_that_is_no_number_is_told_from_an_unknown_one(define
     assert f"(line {line})" in message
 
 
+def test_all_names_that_only_the_compiler_knows_are_asked_at_once():
+    text = "//!tilelab block=(BX, 4)\n#define BX sizeof(int)\n#define TILE_WIDTH side(0)\n" + KERNEL
+    used = "__device__ int used() { return TILE_WIDTH * blockIdx.y; }\n"
+    assert taken(text + used).plan.asked == ("BX", "TILE_WIDTH")
+
+
 @pytest.mark.parametrize(
     ("name", "meant"), [("width", "Width"), ("TILEWIDTH", "TILE_WIDTH"), ("tile_width", "TILE_WIDTH")]
 )

@@ -54,23 +54,13 @@ def check_names(launch: LaunchOverride, exercise: Exercise, names: Names) -> Fin
     own = used - {exercise.tile_name} | (launch.tile.names if launch.tile is not None else set())
     own -= (constants.derived.keys() - constants.unsure) | {*exercise.sizes, *exercise.size_macros}
     names.ask(own)
-    if launch.tile is not None:
+    if launch.tile is not None and value_of(launch.tile.text, constants.values) is None:
         message = f"`tile=` needs a number or a constant of your file. `{launch.tile.text}` isn't one."
-        if value_of(launch.tile.text, constants.values) is None:
-            return rejected(message, launch.line)
-    known = {
-        *exercise.sizes,
-        *exercise.size_macros,
-        *exercise.macros,
-        *constants.values,
-        *constants.derived,
-        *names.varying,
-        exercise.tile_name,
-    }
-    unknown = sorted(used - known)
-    if not unknown:
+        return rejected(message, launch.line)
+    known = {*exercise.sizes, *exercise.macro_names, *constants.values, *constants.derived, *names.varying}
+    if used <= known:
         return None
-    name = unknown[0]
+    name = min(used - known)
     declared = next((macro.line for macro in names.macros if macro.name == name), None)
     declared = declared or names.line(name)
     usable = f"sizes, the tile, and integer macros and constants of the file: {', '.join(sorted(known)[:_MOST_NAMED])}"

@@ -60,13 +60,7 @@ def looks_like_a_tile(name: str) -> bool:
 def find_candidates(exercise: Exercise, evidence: Evidence) -> list[Candidate]:
     """The names that look like a tile or are used as one, without names built on another. Asks for their values."""
     names = evidence.names
-    known = {
-        exercise.tile_name,
-        *exercise.macros,
-        *exercise.size_macros,
-        *exercise.sizes,
-        *(constant.symbol for constant in exercise.constants),
-    }
+    known = {*exercise.macro_names, *exercise.sizes, *(constant.symbol for constant in exercise.constants)}
     constants = [name for name in dict.fromkeys(_constants(names)) if name not in known]
     found = [name for name in constants if looks_like_a_tile(name) and names.used(name)]
     if not any(_is_strong(exercise, evidence, name) for name in found):
