@@ -96,10 +96,11 @@ NAIVE = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width
         ("//!tilelab block=(32, 8)\n#define H blockDim.y\n" + NAIVE.format("blockIdx.y * H"), (2, 8)),
         ("//!tilelab block=(64)\n" + NAIVE.format("blockIdx.y * Width + threadIdx.x"), (1, 64)),
         ("//!tilelab block=(64)\n" + NAIVE.format("blockIdx.y * n").replace("Width", "n"), (1, 64)),
+        ("//!tilelab block=(64)\n" + NAIVE.format("blockIdx.y * n").replace("{", "{ int n, m; n = m; m = n;"), (1, 64)),
     ],
 )
 def test_a_block_without_a_grid_gets_a_grid_that_covers_the_matrix(text, blocks):
-    unknown: Evaluated = {"H": (), "Width": (), "n": ()}
+    unknown: Evaluated = {"H": (), "Width": (), "n": (), "m": ()}
     source = read_source(text.encode(), TILED, Evaluations({frozenset(): unknown}))
     assert isinstance(source, Source), source
     rule = TILED.launch.override(source.plan.launch)

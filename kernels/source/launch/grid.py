@@ -81,8 +81,12 @@ def _unread_line(exercise: Exercise, evidence: Evidence, axis: str) -> int | Non
 
 def _has_own_value(names: Names, name: str) -> bool:
     """Whether the file computes the name's value, and doesn't only pass on a parameter."""
-    if any(macro.name == name for macro in names.macros):
-        return True
-    start = f" {re.escape(name)} = "
-    alone = set(re.findall(rf"{start}(\S+) [;,]", names.code)) - {name}
-    return bool(re.search(start, names.code)) and (len(alone) != 1 or _has_own_value(names, alone.pop()))
+    followed: set[str] = set()
+    while name not in followed:
+        values = re.findall(rf" {re.escape(name)} = (?:(\S+) [;,])?", names.code)
+        alone = {*values} - {name, ""}
+        if any(macro.name == name for macro in names.macros) or (values and len(alone) != 1):
+            return True
+        followed.add(name)
+        name = alone.pop() if alone else name
+    return False

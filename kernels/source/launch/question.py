@@ -6,11 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 from kernels.exercise import Exercise
-from kernels.expression import ExpressionError, value_of
+from kernels.expression import value_of
 from kernels.launch import MOST_THREADS
 from kernels.source.launch.evidence import Evidence
 from kernels.source.launch.tile_names import Candidate
-from kernels.source.names import Names
 from kernels.verdict import Finding, rejected
 from kernels.wording import listed
 
@@ -39,9 +38,8 @@ def _lines_by_steps(exercise: Exercise, evidence: Evidence, known: Sequence[Cand
         return []
     by = [steps["x"], steps["y"]]
     same, threads = values[0] == values[1], values[0] * values[1]
-    strides = [
-        each.name for each in known if each.name not in by and len(each.values) == 1 and _strides(names, each.name)
-    ]
+    others = [each for each in known if each.name not in by and len(each.values) == 1]
+    strides = [each.name for each in others if names.mentions(f"+ = {each.name}")]  # as in `row += BLOCK_ROWS`
     lines = []
     if not names.mentions("threadIdx . y"):
         whole = [each.name for each in known if each.values == (threads,)]
@@ -51,14 +49,11 @@ def _lines_by_steps(exercise: Exercise, evidence: Evidence, known: Sequence[Cand
         blocks = [[by[0], name] for name in strides if 0 < (value_of(name, known_values) or 0) < values[0]]
     else:
         blocks = [by]
-    return lines + [launch_line(exercise, block, by) for block in blocks if _launchable(block, known_values)]
+    return lines + [_launch_line(exercise, block, by) for block in blocks if _launchable(block, known_values)]
 
 
 def _launchable(block: Sequence[str], names: Mapping[str, int]) -> bool:
-    threads = 1
-    for text in block:
-        threads *= value_of(text, names) or 0
-    return 1 <= threads <= MOST_THREADS
+    return 1 <= math.prod(value_of(text, names) or 0 for text in block) <= MOST_THREADS
 
 
 def _lines_by_names(exercise: Exercise, shown: Sequence[Candidate]) -> list[str]:
@@ -70,12 +65,7 @@ def _lines_by_names(exercise: Exercise, shown: Sequence[Candidate]) -> list[str]
         plain = len(each.values) == 1 and each.name.isidentifier()
         fitting = [value for value in each.values if fits(exercise, value)]
         lines += [f"//!tilelab tile={each.name if plain else value}" for value in fitting]
-    return lines or [launch_line(exercise, _FEWER_THREADS, [likely[0].name])]
-
-
-def _strides(names: Names, name: str) -> bool:
-    """Whether a loop advances by the name, as in `row += BLOCK_ROWS`."""
-    return names.mentions(f"+ = {name}")
+    return lines or [_launch_line(exercise, _FEWER_THREADS, [likely[0].name])]
 
 
 def fits(exercise: Exercise, tile: int) -> bool:
@@ -85,25 +75,16 @@ def fits(exercise: Exercise, tile: int) -> bool:
 
 def block_threads(exercise: Exercise, tile: int) -> int:
     """Threads of the exercise's block, as far as the tile determines them."""
-    return math.prod(_block(exercise, tile))
+    names = {**exercise.macros, exercise.tile_name: tile}
+    extents = [value_of(text.text, names) for text in exercise.launch.block]
+    return math.prod(extent for extent in extents if extent is not None)
 
 
 def largest_fitting(exercise: Exercise) -> int:
     return next((tile for tile in range(exercise.largest_tile, 1, -1) if fits(exercise, tile)), 1)
 
 
-def _block(exercise: Exercise, tile: int) -> list[int]:
-    extents = []
-    names: Mapping[str, int] = {**exercise.macros, exercise.tile_name: tile}
-    for text in exercise.launch.block:
-        try:
-            extents.append(text.evaluate(names))
-        except ExpressionError:
-            continue
-    return extents
-
-
-def launch_line(exercise: Exercise, block: Sequence[str], steps: Sequence[str]) -> str:
+def _launch_line(exercise: Exercise, block: Sequence[str], steps: Sequence[str]) -> str:
     """A launch comment with this block, and a grid with these steps; the last step serves further axes."""
     grid = [
         text.text.replace(exercise.tile_name, steps[min(axis, len(steps) - 1)])
