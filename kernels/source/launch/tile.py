@@ -1,4 +1,4 @@
-"""The tile that a file declares, under the exercise's name or another; never a guess.
+"""The launch and the tile that a file sets, under the exercise's name or another; never a guess.
 
 A file may leave the tile open and take Tilelab's value. A declared tile is read from the text if that is certain.
 Otherwise the compiler evaluates it. If that gives no single value either, the file is refused.
