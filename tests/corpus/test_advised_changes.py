@@ -8,6 +8,7 @@ import pytest
 
 from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
+from tests.corpus.test_corpus import ONE_SIZE
 from tests.kernels.explanations import advice_for
 from tests.marks import linux
 from tests.worker.kept_processes import KeptProcesses
@@ -56,16 +57,17 @@ CHANGES = [
 
 @linux
 @pytest.mark.parametrize(("exercise", "name", "words", "changes"), CHANGES, ids=[each[1] for each in CHANGES])
-def test_a_change_as_advised_is_accepted(exercise, name, words, changes, kept: KeptProcesses, tmp_path):
+def test_a_change_as_advised_is_accepted(exercise, name, words, changes, kept: KeptProcesses, cache):
     folder = find_exercise(exercise)
     file = next(path for path in (FOLDER / f"{name}.cu", folder.root / "wrong" / f"{name}.cu") if path.exists())
     lines = file.read_text("utf-8").splitlines(keepends=True)
 
-    def graded(text: str):
-        job = Job(text.encode(), find_exercise(exercise, ()), arch="sm_90", seed="5eed" * 8, cache=tmp_path)
+    def graded(text: str, size: str | None = None):
+        job = Job(text.encode(), find_exercise(exercise, ()), arch="sm_90", seed="5eed" * 8, cache=cache, case=size)
         return grade(job, kept.stages())
 
     advice = advice_for(graded("".join(lines)), [line.rstrip("\n") for line in lines])
     assert words in advice
-    changed = graded("".join(changes.get(number, str)(line) for number, line in enumerate(lines, 1)))
+    text = "".join(changes.get(number, str)(line) for number, line in enumerate(lines, 1))
+    changed = graded(text, ONE_SIZE.get(exercise))
     assert changed.verdict is Verdict.ACCEPTED, changed.message
