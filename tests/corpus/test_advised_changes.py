@@ -16,6 +16,7 @@ from worker.steps.grading import Job, grade
 
 FOLDER = Path(__file__).parent / "wrong"
 
+SLOW = pytest.mark.long("two seconds; the short suite has this step in tests/kernels/test_next_steps.py")
 BARRIER = "        __syncthreads();\n"
 CHANGES = [
     ("reduction", "reduce_without_barriers", "at line 13",
@@ -56,7 +57,10 @@ CHANGES = [
 
 
 @linux
-@pytest.mark.parametrize(("exercise", "name", "words", "changes"), CHANGES, ids=[each[1] for each in CHANGES])
+@pytest.mark.parametrize(
+    ("exercise", "name", "words", "changes"),
+    [pytest.param(*each, id=each[1], marks=SLOW if each[1] == "barrier_in_load_branch" else ()) for each in CHANGES],
+)
 def test_a_change_as_advised_is_accepted(exercise, name, words, changes, kept: KeptProcesses, cache):
     folder = find_exercise(exercise)
     file = next(path for path in (FOLDER / f"{name}.cu", folder.root / "wrong" / f"{name}.cu") if path.exists())
