@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -30,10 +29,9 @@ def run(
     except (OSError, ValueError):
         made = compiled(name, text, options, headers, expressions)
         kept = [made.result, made.log, made.ptx, base64.b64encode(made.cubin).decode(), dict(made.lowered)]
-        with suppress(OSError):  # the folder may be another user's
-            with NamedTemporaryFile("w", dir=file.parent, delete=False) as new:
-                json.dump(kept, new)
-            Path(new.name).replace(file)
+        with NamedTemporaryFile("w", dir=file.parent, delete=False) as new:
+            json.dump(kept, new)
+        Path(new.name).replace(file)
     result, log, ptx, cubin, lowered = kept
     return nvrtc.Output(result, log, ptx, base64.b64decode(cubin), lowered)
 
