@@ -82,6 +82,14 @@ class Expression:
         return self.value(env)
 
 
+def value_of(text: str, names: Mapping[str, int]) -> int | None:
+    """The value of an expression; None if it has none."""
+    try:
+        return Expression.parse(text).evaluate(names)
+    except ExpressionError:
+        return None
+
+
 def _without_floats(text: str) -> str:
     """The text without floating-point numbers and casts, which C needs and an exact division doesn't."""
     return _FLOAT_CALL.sub("ceil(", _FLOAT_CAST.sub("", _FLOAT_NUMBER.sub(r"\1", text)))

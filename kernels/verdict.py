@@ -244,6 +244,11 @@ class Finding:
         return plural(self.count, self.kind.counted) if self.count > 1 else ""
 
 
+def rejected(message: str, line: int | None = None) -> Finding:
+    """A finding that refuses a file."""
+    return Finding(Verdict.REJECTED, message, line)
+
+
 class CaseStatus(StrEnum):
     """The outcome of one case."""
 

@@ -64,10 +64,16 @@ def short_number(value: float, digits: int = 1) -> str:
     return text.rstrip("0").rstrip(".")
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The known name that is most like this one, in any case; "" if none is."""
+    folded = {each.casefold(): each for each in sorted(known)}
+    return folded.get(next(iter(get_close_matches(name.casefold(), folded, 1, cutoff)), ""), "")
+
+
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """A question that follows a sentence, with the closest known name; "" if none is close."""
-    close = get_close_matches(name, sorted(known), 1)
-    return f" Did you mean `{close[0]}`?" if close else ""
+    close = closest(name, known, cutoff)
+    return f" Did you mean `{close}`?" if close else ""
 
 
 def byte_size(count: int) -> str:

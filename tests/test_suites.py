@@ -35,6 +35,7 @@ def test_the_short_suite_leaves_out_what_is_marked_and_the_whole_one_nothing():
     assert "$(PYTEST) $(T)" in recipe_of("test-all")
 
 
+@pytest.mark.long("the short suite has what the two targets call")
 def test_every_test_is_in_the_short_suite_or_is_marked_long():
     (short, every), (marked, _) = collected("not long"), collected("long")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import pairwise
 
 from kernels.compile import prelude
@@ -14,7 +13,7 @@ from kernels.source.constants import Macro, declares, find_macros
 from kernels.source.kernel import unused_parameters
 from kernels.source.launch.tile_names import looks_like_a_tile
 from kernels.source.text import Kind, Places, Token, scan
-from kernels.wording import listed
+from kernels.wording import closest, listed
 
 _HOST_VARIABLE = "variable without memory space annotations"
 _NOT_CONSTANT = "must have a constant value"
@@ -101,9 +100,7 @@ def nearest_name(name: str, text: str) -> str:
         for index, token in enumerate(tokens)
         if token.kind is Kind.NAME and token.text != name and declares(tokens, index)
     }
-    folded = {each.casefold(): each for each in sorted(declared)}
-    close = get_close_matches(name.casefold(), folded, 1, 0.8) if len(name) > 2 else []
-    return folded[close[0]] if close else ""
+    return closest(name, declared, 0.8) if len(name) > 2 else ""
 
 
 def declare_or_use(name: str, line: int | None, text: str) -> str:

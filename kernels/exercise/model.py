@@ -378,6 +378,11 @@ class Exercise:
         (rows, columns), (sums, more) = self.inputs[0].shape(names), self.output.shape(names)
         return -(-rows * columns // (sums * more))
 
+    @property
+    def macro_names(self) -> frozenset[str]:
+        """The macros with which a submission is compiled: the tile, and those of the exercise and of sizes."""
+        return frozenset({self.tile_name, *self.macros, *self.size_macros})
+
     def defines(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """Return the macros that carry sizes into the source; none if sizes are parameters."""
         return {name: expression.evaluate(sizes) for name, expression in self.size_macros.items()}

@@ -11,14 +11,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kernels.experiment.quantities import Interval, Quantity
 from kernels.experiment.result import PointResult
 from kernels.verdict import Verdict
 
-Floats = NDArray[np.float64]
 _ROUNDS = 2000
 _HALF_WIDTH = 1.96
 _SEED = 20_000
@@ -138,6 +134,8 @@ def _half(interval: Interval) -> float:
 
 
 def _all_pairs(pairs: Sequence[Pair]) -> tuple[float | None, Interval | None]:
+    import numpy as np  # pages and texts of results need everything else here
+
     found = [
         (math.log(pair.ratio), _half(pair.interval) / _HALF_WIDTH if pair.interval else 0.0)
         for pair in pairs
@@ -146,14 +144,13 @@ def _all_pairs(pairs: Sequence[Pair]) -> tuple[float | None, Interval | None]:
     if not found:
         return None, None
     ratios, spreads = np.array(found).T
-    mean = math.exp(ratios.mean())
-    dice = np.random.default_rng(_SEED)
-    means = np.sort([_drawn_mean(ratios, spreads, dice) for _ in range(_ROUNDS)])
+    dice, count = np.random.default_rng(_SEED), len(found)
+
+    def drawn_mean() -> float:
+        """The mean of as many pairs, drawn with replacement, each within its own interval."""
+        drawn = dice.integers(count, size=count)
+        return float(dice.normal(ratios[drawn], spreads[drawn]).mean())
+
+    means = np.sort([drawn_mean() for _ in range(_ROUNDS)])
     cut = _ROUNDS // 40
-    return mean, (math.exp(means[cut]), math.exp(means[-cut - 1]))
-
-
-def _drawn_mean(ratios: Floats, spreads: Floats, dice: np.random.Generator) -> float:
-    """The mean of as many pairs, drawn with replacement, each within its own interval."""
-    drawn = dice.integers(len(ratios), size=len(ratios))
-    return float(dice.normal(ratios[drawn], spreads[drawn]).mean())
+    return math.exp(ratios.mean()), (math.exp(means[cut]), math.exp(means[-cut - 1]))

@@ -244,7 +244,7 @@ class PointPlan:
         kernel, defines, _, macros, _ = group
         exercise = replace(self._exercise, macros={**self._exercise.macros, **dict(macros)})
         source = read_source(self._variant(kernel, defines).encode(), exercise)
-        return exercise, source if isinstance(source, Source) and not source.asked else None
+        return exercise, source if isinstance(source, Source) and not source.plan.asked else None
 
     def _steps(self, group: Group) -> tuple[int, Mapping[str, int]] | None:
         """A text's tile, and the steps of the sizes that it is made for; None if they aren't known."""

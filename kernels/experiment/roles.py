@@ -74,7 +74,7 @@ def roles(names: Iterable[str], text: str, kernel: str, exercise: Exercise) -> d
                 f"Flags of the compiler are {' and '.join(FLAGS)}."
                 f"{did_you_mean(name, known)}",
             )
-        if role is Role.TILE and isinstance(source, Source) and source.own_tile is not None:
+        if role is Role.TILE and isinstance(source, Source) and source.plan.tile.fixed:
             raise UnfitAxis(name, f"`{name}` changes nothing, because {kernel} sets its own tile.")
         found[name] = role
     return found
@@ -139,11 +139,8 @@ def _own_names(text: str, source: Source | None, exercise: Exercise) -> frozense
 
     source: None for a file that can't be graded; each point will say why
     """
-    given: set[str] = set()
-    if source is not None:
-        tile = set() if source.declares_tile else {exercise.tile_name}
-        given = tile | (exercise.macros.keys() - source.own_macros)
-    return defined(text) - given - exercise.size_macros.keys()
+    given = exercise.size_macros.keys() if source is None else exercise.macro_names - source.own_macros
+    return defined(text) - given
 
 
 def _check_sizes(axis: Axis, exercise: Exercise) -> None:

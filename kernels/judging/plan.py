@@ -218,7 +218,7 @@ def with_solution(exercise: Exercise, source: Source, case: CasePlan) -> CasePla
     raise (LaunchError): the solution can't be launched at these sizes
     """
     tile = source.tile(exercise, None)
-    launch = exercise.launch.override(source.launch).resolve(source.launch_names(exercise, tile, case.sizes))
+    launch = exercise.launch.override(source.plan.launch).resolve(source.launch_names(exercise, tile, case.sizes))
     names = exercise.names(tile, case.sizes, source.macros)
     solution = SolutionLaunch(
         launch,
@@ -272,7 +272,7 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
         arguments=_arguments(exercise, case.sizes, names),
         launch=None if problem is not None else launch,
         problem=problem,
-        launch_lines=source.launch.lines if source is not None and source.launch is not None else {},
+        launch_lines=source.plan.launch.lines if source is not None and source.plan.launch is not None else {},
         operation=exercise.operation,
         section=exercise.section_length(names) if exercise.operation is Operation.SUM else 0,
         constants=_constants(exercise, names, lines),
@@ -320,15 +320,15 @@ def _resolve_launch(
 ) -> tuple[Launch | None, Finding | None]:
     rule, names = exercise.launch, {exercise.tile_name: tile, **case.sizes}
     if source is not None:
-        rule = rule.override(source.launch)
+        rule = rule.override(source.plan.launch)
         names = source.launch_names(exercise, tile, case.sizes)
     try:
         return rule.resolve(names), None
     except LaunchError as error:
         message, line, facts = str(error), error.line, Facts()
-        own_block = source is not None and source.launch is not None and source.launch.block is not None
+        own_block = source is not None and source.plan.launch is not None and source.plan.launch.block is not None
         if not own_block and block_threads(exercise, tile) > MOST_THREADS:
-            message, line = _too_large(exercise, tile), (source and source.tile_line) or line
+            message, line = _too_large(exercise, tile), (source and source.plan.tile.line) or line
             facts = Facts(Mistake.LARGE_TILE, largest_tile=largest_fitting(exercise))
         example = Example(case=case.name)
         return None, Finding(Verdict.RESOURCE_LIMIT, message, line, example=example, facts=facts)
@@ -341,7 +341,7 @@ def _resolve_further(
     try:
         plans.extend(_further(exercise, source, tile, case.sizes))
     except LaunchError as error:
-        number, line = len(plans) + 2, source.tile_line if source is not None else None
+        number, line = len(plans) + 2, source.plan.tile.line if source is not None else None
         message = f"{error} {launch_text(number, [launch.kernel for launch in exercise.launches])}"
         return (), Finding(Verdict.RESOURCE_LIMIT, message, line, example=Example(case=case.name, launch=number))
     return tuple(plans), None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from kernels.expression import Expression, ExpressionError
+from kernels.expression import value_of
 from kernels.source.conditions import visible_tokens
 from kernels.source.text import Kind, Token, closing
 
@@ -33,30 +33,30 @@ def array_shapes(text: str, names: Mapping[str, int]) -> dict[str, tuple[int, ..
 def _read(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Names and extents as text. The result is cached, because each case of a job evaluates it again."""
     tokens = visible_tokens(text)
-    return tuple((name, tuple(extents)) for name, extents in _declared(tokens))
+    return tuple((name, tuple(extents)) for _, name, extents in declared_arrays(tokens))
 
 
-def _declared(tokens: list[Token]) -> Iterator[tuple[str, list[str]]]:
-    """Every `name[a][b]` in a declaration that names a memory, as name and extents."""
-    inside = False
+def declared_arrays(tokens: list[Token]) -> Iterator[tuple[str, str, list[str]]]:
+    """Every `name[a][b]` in a declaration that names a memory: memory, name and extents."""
+    memory = ""
     index = 0
     while index < len(tokens):
         token = tokens[index]
         if token.text in _SPACES:
-            inside = True
+            memory = token.text
         elif token.text in {";", "}"}:
-            inside = False
-        elif inside and token.text == "=":
+            memory = ""
+        elif memory and token.text == "=":
             index = _initialiser_end(tokens, index)
             continue
-        elif inside and token.text == "(" and tokens[index - 1].text in _WITH_ARGUMENTS:
+        elif memory and token.text == "(" and tokens[index - 1].text in _WITH_ARGUMENTS:
             index = closing(tokens, index)
             continue
         elif token.text in {"(", "{"}:
             # A function, or the members of a type.
-            inside = False
-        elif inside and token.kind is Kind.NAME and (extents := _extents(tokens, index + 1)):
-            yield token.text, extents
+            memory = ""
+        elif memory and token.kind is Kind.NAME and (extents := _extents(tokens, index + 1)):
+            yield memory, token.text, extents
         index += 1
 
 
@@ -80,8 +80,5 @@ def _extents(tokens: Sequence[Token], start: int) -> list[str]:
 
 
 def _evaluated(extents: Sequence[str], names: Mapping[str, int]) -> tuple[int, ...] | None:
-    try:
-        shape = tuple(Expression.parse(extent).evaluate(names) for extent in extents)
-    except ExpressionError:
-        return None
-    return shape if min(shape) > 0 else None
+    shape = [value_of(extent, names) or 0 for extent in extents]
+    return tuple(shape) if min(shape) > 0 else None

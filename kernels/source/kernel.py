@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from kernels.exercise import Exercise
 from kernels.exercise.model import Launched, Parameter
@@ -12,7 +11,8 @@ from kernels.facts import Facts, Mistake
 from kernels.source.constants import Macro
 from kernels.source.statements import statements
 from kernels.source.text import Kind, Token, closing, split_at_commas
-from kernels.verdict import Finding, Severity, Verdict
+from kernels.verdict import Finding, Severity, Verdict, rejected
+from kernels.wording import closest
 
 _BEFORE_NAME = {"void", "static", "inline", "extern", "__forceinline__", "__noinline__", "constexpr"}
 _WITH_ARGUMENTS = {
@@ -195,12 +195,12 @@ def check_kernel(
         return None if _may_be_hidden(exercise, macros) else _missing(exercise, kernels, tokens)
     plain = [kernel for kernel in mine if not kernel.template]
     if not plain:
-        return _rejected(mine[0].line, _TEMPLATE.format(kernel=name))
+        return rejected(_TEMPLATE.format(kernel=name), mine[0].line)
     outside = [kernel for kernel in plain if not kernel.namespace]
     if not outside:
-        return _rejected(plain[0].line, _NAMESPACE.format(kernel=name))
+        return rejected(_NAMESPACE.format(kernel=name), plain[0].line)
     if not any(kernel.defined for kernel in outside):
-        return _rejected(outside[0].line, f"`{name}` is declared here, but it has no body in this file. Add it.")
+        return rejected(f"`{name}` is declared here, but it has no body in this file. Add it.", outside[0].line)
     hidden = {macro.name for macro in macros}
     if any(_fits(exercise, kernel, hidden) for kernel in outside):
         return None
@@ -211,35 +211,27 @@ def _mentions_global(macro: Macro) -> bool:
     return any(token.text == "__global__" for token in macro.body)
 
 
-def _rejected(line: int | None, message: str) -> Finding:
-    return Finding(Verdict.REJECTED, message, line=line)
-
-
 def _missing(exercise: Launched, kernels: Sequence[Kernel], tokens: Sequence[Token]) -> Finding:
     wanted = exercise.kernel
     unmarked = _unmarked(wanted, tokens)
     if unmarked is not None:
-        return _rejected(unmarked, f"`{wanted}` isn't a kernel yet. Write `__global__` before its `void`.")
+        return rejected(f"`{wanted}` isn't a kernel yet. Write `__global__` before its `void`.", unmarked)
     if not kernels:
         lacks = "no kernel, because it has no `__global__` function"
         if any(token.text == "__global__" for token in tokens):
             lacks = f"no kernel `{wanted}`"
-        return _rejected(
-            None, f"The file has {lacks}. Define `__global__ void {wanted}({expected_parameters(exercise)})`."
-        )
+        return rejected(f"The file has {lacks}. Define `__global__ void {wanted}({expected_parameters(exercise)})`.")
     names = {kernel.name: kernel for kernel in kernels}
-    folded = {name.casefold(): name for name in reversed(names)}
-    near = folded.get(wanted.casefold()) or next(iter(get_close_matches(wanted, names, 1, 0.7)), None)
-    near = near or (next(iter(names)) if len(names) == 1 else None)
-    launchable = near is not None and not (names[near].template or names[near].namespace)
-    if near is not None and launchable and names[near].defined and not _fits(exercise, names[near], set()):
+    near = closest(wanted, names, 0.7) or (next(iter(names)) if len(names) == 1 else "")
+    launchable = near and not (names[near].template or names[near].namespace)
+    if launchable and names[near].defined and not _fits(exercise, names[near], set()):
         return _wrong_parameters(exercise, names[near])
     found = ", ".join(f"`{name}` (line {kernel.line})" for name, kernel in list(names.items())[:_MOST_NAMED])
-    if near is None:
+    if not near:
         lacks = f"None has the parameters ({expected_parameters(exercise)})."
-        return _rejected(None, f"The file has no kernel `{wanted}`. Kernels found: {found}. {lacks}")
+        return rejected(f"The file has no kernel `{wanted}`. Kernels found: {found}. {lacks}")
     rename = f"Did you mean `{near}`? Rename it to `{wanted}`."
-    return _rejected(names[near].line, f"The file has no kernel `{wanted}`. Kernels found: {found}. {rename}")
+    return rejected(f"The file has no kernel `{wanted}`. Kernels found: {found}. {rename}", names[near].line)
 
 
 def _unmarked(wanted: str, tokens: Sequence[Token]) -> int | None:

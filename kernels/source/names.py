@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kernels.source.constants import Constants, Macro, declaration_line, declares
-from kernels.source.text import Token
+from kernels.source.constants import Constants, Macro, declared_constants, declares
+from kernels.source.text import Token, code_of
+
+CALL = "()"
+"""The end of a function's name that is used as a constant."""
 
 Evaluated = Mapping[str, tuple[int, ...]]
 """The different values of each evaluated name; none if it isn't a constant."""
@@ -56,8 +59,11 @@ class Names:
 
     users: for each name, the macros whose definitions mention it
     in_code: the names that code uses outside their declarations
+    lines: where the file declares a name: an unguarded macro, a constant, a variable, a template parameter. Other names
+        can be given to the compiler as macros without breaking the file.
     evaluated: the compiler's answers over all cases
     varying: names with one value per case that differs between cases
+    asked: the names that `values` was asked for and only the compiler knows
     """
 
     macros: Sequence[Macro]
@@ -65,8 +71,10 @@ class Names:
     constants: Constants
     users: Mapping[str, set[str]]
     in_code: frozenset[str]
+    lines: Mapping[str, int]
     evaluated: Evaluated = field(default_factory=dict)
     varying: frozenset[str] = frozenset()
+    asked: set[str] = field(default_factory=set)
 
     def with_evaluated(self, evaluations: Evaluations) -> Names:
         """These names with the compiler's answers, which override values from the text."""
@@ -81,28 +89,46 @@ class Names:
         varying = {name for table in evaluations.varying().values() for name in table}
         return replace(self, constants=constants, evaluated=evaluated, varying=frozenset(varying))
 
-    def values(self, name: str) -> tuple[int, ...] | None:
-        """The values of a name, usually one; empty if it isn't a constant; None if only the compiler knows."""
-        if (value := self.constants.sure(name)) is not None:
-            return (value,)
-        return self.evaluated.get(name)
+    def known(self, name: str) -> tuple[int, ...]:
+        """The values of a name, usually one; empty if it isn't a constant, or if only the compiler knows."""
+        value = self.constants.sure(name)
+        return self.evaluated.get(name, ()) if value is None else (value,)
+
+    def values(self, name: str) -> tuple[int, ...]:
+        """The known values of a name; it is `asked` if only the compiler knows."""
+        if self.constants.sure(name) is None and name not in self.evaluated:
+            self.asked.add(name)
+        return self.known(name)
+
+    def ask(self, names: Iterable[str]) -> None:
+        """Note which of these names the file declares and only the compiler knows."""
+        for name in names:
+            if self.line(name) is not None:
+                self.values(name)
 
     def line(self, name: str) -> int | None:
-        return declaration_line(name, self.macros, self.tokens)
+        return self.lines.get(name.removesuffix(CALL))
 
     def used(self, name: str) -> bool:
         """Whether code or another macro uses the name outside its declaration."""
         return name in self.in_code or bool(self.users.get(name, set()) - {name})
 
-    def mentions(self, text: str) -> bool:
-        return any(token.text == text for token in self.tokens)
+    @property
+    def code(self) -> str:
+        return code_of(token.text for token in self.tokens)
+
+    def mentions(self, code: str) -> bool:
+        """Whether the code has these tokens in a row."""
+        return f" {code} " in self.code
 
     def within(self, tokens: list[Token]) -> Names:
         """The same names with their uses in a part of the code."""
-        return replace(self, tokens=tokens, in_code=_in_code(tokens))
+        used, lines = _used_and_declared(self.macros, tokens)
+        return replace(self, tokens=tokens, in_code=used, lines=lines)
 
     def built_on(self, name: str) -> set[str]:
         """The macros whose definitions mention the name, and the name itself."""
+        name = name.removesuffix(CALL)
         return {name, *self.users.get(name, ())}
 
 
@@ -112,8 +138,21 @@ def names_of(macros: Sequence[Macro], tokens: list[Token], constants: Constants)
     for macro in macros:
         for name in macro.names:
             users.setdefault(name, set()).add(macro.name)
-    return Names(macros, tokens, constants, users, _in_code(tokens))
+    return Names(macros, tokens, constants, users, *_used_and_declared(macros, tokens))
 
 
-def _in_code(tokens: list[Token]) -> frozenset[str]:
-    return frozenset(token.text for index, token in enumerate(tokens) if not declares(tokens, index))
+def _used_and_declared(macros: Sequence[Macro], tokens: list[Token]) -> tuple[frozenset[str], Mapping[str, int]]:
+    """`Names.in_code` and `Names.lines`."""
+    used: set[str] = set()
+    lines: dict[str, int] = {}
+    for macro in macros:
+        if not macro.guarded:
+            lines.setdefault(macro.name, macro.line)
+    constants = {id(token) for token, _ in declared_constants(tokens)}
+    for index, token in enumerate(tokens):
+        declared = declares(tokens, index)
+        if not declared:
+            used.add(token.text)
+        if declared or id(token) in constants:
+            lines.setdefault(token.text, token.line)
+    return frozenset(used), lines

@@ -10,7 +10,7 @@ from kernels.source.characters import odd_characters
 from kernels.source.conditions import VisibleItem
 from kernels.source.headers import HEADERS
 from kernels.source.text import Directive, Kind, Token
-from kernels.verdict import Finding, Severity, Verdict
+from kernels.verdict import Finding, Severity, Verdict, rejected
 
 # The messages depend on the text only, so they reveal nothing about the files on this machine.
 _WAY_OUT = "Remove the line, or put it between `#ifndef TILELAB` and `#endif`."
@@ -42,7 +42,7 @@ def check_includes(seen: Sequence[VisibleItem], text: str) -> list[Finding]:
     lines = text.split("\n")
     forbidden = {item.line for item in _directives(seen) if _includes_other(item, lines)}
     forbidden |= {token.line for token in _all_tokens(seen) if token.text in _PROBES}
-    return [Finding(Verdict.REJECTED, _include_message(text, line), line=line) for line in sorted(forbidden)]
+    return [rejected(_include_message(text, line), line) for line in sorted(forbidden)]
 
 
 def _include_message(text: str, line: int) -> str:
@@ -94,7 +94,7 @@ def _names_types(tokens: Sequence[Token]) -> bool:
 def check_lines(seen: Sequence[VisibleItem]) -> list[Finding]:
     """A finding if the file changes its line numbers."""
     moved = [item.line for item in _directives(seen) if item.name == "line" or item.name[:1].isdigit()]
-    return [Finding(Verdict.REJECTED, MOVED_LINES, line=line) for line in moved[:1]]
+    return [rejected(MOVED_LINES, line) for line in moved[:1]]
 
 
 def _directives(seen: Iterable[VisibleItem]) -> Iterable[Directive]:

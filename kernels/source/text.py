@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -80,6 +80,7 @@ _KINDS = {
 }
 
 
+_SHIFT = re.compile(r"([<>]) \1")
 _QUOTED = {"line_comment", "block_comment", "raw", "string", "character"}
 
 
@@ -179,6 +180,11 @@ def _directive(tokens: list[Token]) -> Directive:
 def _comment(text: str, line: int, end: int) -> Comment:
     whole_line = text.startswith("//")
     return Comment(line, text[2:] if whole_line else text[2:].removesuffix("*/"), whole_line, end)
+
+
+def code_of(texts: Iterable[str]) -> str:
+    """Tokens with a space around each, but none inside a shift."""
+    return _SHIFT.sub(r"\1\1", f" {' '.join(texts)} ")
 
 
 def closing(tokens: list[Token], start: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -51,12 +51,5 @@ def _declared(tokens: list[Token]) -> Iterator[Token]:
     for part in statements(tokens):
         texts = {token.text for token in part}
         if "__constant__" in texts and not texts & {"=", "{", "(", "extern"}:
-            yield from _names(part)
-
-
-def _names(part: Sequence[Token]) -> Iterator[Token]:
-    depth = 0
-    for token, after in pairwise(part):
-        depth += (token.text == "[") - (token.text == "]")
-        if not depth and token.kind is Kind.NAME and after.text in {"[", ";", ","}:
-            yield token
+            ends = {"[", ";", ","}
+            yield from (token for token, after in pairwise(part) if token.kind is Kind.NAME and after.text in ends)

@@ -7,18 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import OperationalError
 
 from server.database.base import Base
 from server.database.engine import DatabaseUnavailable, snapshots
 from server.database.faults import check_file, explained
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 FOLDER = Path(__file__).resolve().parents[2] / "migrations"
 
@@ -57,6 +56,8 @@ def upgrade(engine: Engine) -> bool:
         if present == newest():
             return False
         _refuse_foreign(connection, present)
+        from alembic import command  # it loads for a tenth of a second, and mostly there is nothing to migrate
+
         config = _config()
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
@@ -79,12 +80,9 @@ def check(engine: Engine) -> None:
     raise SchemaTooOld("The database belongs to an older Tilelab. Stop the server, then run: tilelab admin migrate")
 
 
-@cache
 def newest() -> str:
     """The version that this code needs."""
-    head = _script().get_current_head()
-    assert head is not None
-    return head
+    return max(_known())
 
 
 def compared_as(dialect: str) -> dict[str, Any]:
@@ -96,29 +94,32 @@ _NO_SCHEMA = "The database has no tables yet. Create them with: tilelab admin mi
 
 
 def _config() -> Config:
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     return config
 
 
 @cache
-def _script() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config())
+def _known() -> frozenset[str]:
+    """The versions that this code knows: the names of their migrations begin with them."""
+    return frozenset(path.name.partition("_")[0] for path in FOLDER.glob("versions/[0-9]*.py"))
 
 
 def _revision(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
+    there = inspect(connection).has_table("alembic_version")
+    return connection.scalar(text("SELECT version_num FROM alembic_version")) if there else None
 
 
 def _refuse_foreign(connection: Connection, present: str | None) -> None:
     """Refuse tables that belong to a much older or a newer Tilelab, or to another program."""
-    known = {script.revision for script in _script().walk_revisions()}
-    if present is not None and present < min(known):
+    if present is not None and present < min(_known()):
         raise SchemaTooOld(
             f"The database has version {present}, which is too old for this code. "
             'See "Very old databases" in docs/operators.md.'
         )
-    if present is not None and present not in known:
+    if present is not None and present not in _known():
         raise SchemaTooNew(
             f"The database belongs to a newer Tilelab: this code doesn't know version {present}. "
             "Update the code on this machine."

@@ -22,7 +22,6 @@ from kernels.exercise import read_exercise
 from kernels.experiment.model import Measure
 from kernels.experiment.plan import PlannedPoint, PointPlan, digest, graded, rejected, without_report
 from kernels.experiment.result import PointResult
-from kernels.experiment.tuning.search import next_points
 from kernels.verdict import Verdict
 from server.courses.models import SOURCE_BYTES, Assignment, Exercise
 from server.database.engine import Sessions
@@ -155,6 +154,9 @@ class ExperimentRunner:
                 results = [_kept(plan, one) for one in found.ended]
                 numbers = found.numbers
                 if found.chooses:
+                    # numpy takes a tenth of the memory of each part of a server, and only searches need it
+                    from kernels.experiment.tuning.search import next_points
+
                     known = all_results(session, found.experiment.id)
                     numbers = next_points(plan.points, plan.design, known)
                 points = _to_begin(session, plan, found, numbers, now)

@@ -26,10 +26,10 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from kernels.verdict import Verdict
 from server.courses.models import SOURCE_BYTES, Exercise
 from server.database.base import Base, BigId, choice
+from server.grading.reports import REPORT_BYTES
 from worker.contract.messages import StepKind
 
 MAX_ATTEMPTS = 3
-REPORT_BYTES = 4 * 2**20
 WORK_BYTES = 16 * 2**20
 
 # Conditions of partial indexes: they hold only open steps, so they stay small.

@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ class Cheat:
         return self.cpu in GOES_ON and self.small is None
 
 
+@cache
 def cheats(*lists: Honesty) -> tuple[Cheat, ...]:
     """All kernels of the given lists, in the order of the table; without any, those that must not be accepted."""
     table = tomllib.loads(EXPECTED.read_text(encoding="utf-8"))

@@ -26,12 +26,16 @@ KINDS = {
 }  # fmt: skip
 
 
+# The CPU device tries more orders of their atomics than any others', for four seconds each.
+SLOW = {"skip_after_the_checks", "trick_table_of_an_earlier_launch"}
+
+
 @linux
 @pytest.mark.parametrize(
     "cheat",
     first_of_each(
-        ALL,
-        lambda cheat: (cheat.honesty, cheat.kind),
+        sorted(ALL, key=lambda cheat: cheat.name in SLOW),
+        lambda cheat: (Honesty.CHEAT if cheat.name in SLOW else cheat.honesty, cheat.kind),
         lambda cheat: f"{numbers(cheat)}-{cheat.name}",
         "the short suite has one of each kind",
     ),

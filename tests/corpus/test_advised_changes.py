@@ -8,6 +8,7 @@ import pytest
 
 from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
+from tests.corpus.test_corpus import ONE_SIZE
 from tests.kernels.explanations import advice_for
 from tests.marks import linux
 from tests.worker.kept_processes import KeptProcesses
@@ -15,6 +16,7 @@ from worker.steps.grading import Job, grade
 
 FOLDER = Path(__file__).parent / "wrong"
 
+SLOW = pytest.mark.long("two seconds; the short suite has this step in tests/kernels/test_next_steps.py")
 BARRIER = "        __syncthreads();\n"
 CHANGES = [
     ("reduction", "reduce_without_barriers", "at line 13",
@@ -55,17 +57,21 @@ CHANGES = [
 
 
 @linux
-@pytest.mark.parametrize(("exercise", "name", "words", "changes"), CHANGES, ids=[each[1] for each in CHANGES])
-def test_a_change_as_advised_is_accepted(exercise, name, words, changes, kept: KeptProcesses, tmp_path):
+@pytest.mark.parametrize(
+    ("exercise", "name", "words", "changes"),
+    [pytest.param(*each, id=each[1], marks=SLOW if each[1] == "barrier_in_load_branch" else ()) for each in CHANGES],
+)
+def test_a_change_as_advised_is_accepted(exercise, name, words, changes, kept: KeptProcesses, cache):
     folder = find_exercise(exercise)
     file = next(path for path in (FOLDER / f"{name}.cu", folder.root / "wrong" / f"{name}.cu") if path.exists())
     lines = file.read_text("utf-8").splitlines(keepends=True)
 
-    def graded(text: str):
-        job = Job(text.encode(), find_exercise(exercise, ()), arch="sm_90", seed="5eed" * 8, cache=tmp_path)
+    def graded(text: str, size: str | None = None):
+        job = Job(text.encode(), find_exercise(exercise, ()), arch="sm_90", seed="5eed" * 8, cache=cache, case=size)
         return grade(job, kept.stages())
 
     advice = advice_for(graded("".join(lines)), [line.rstrip("\n") for line in lines])
     assert words in advice
-    changed = graded("".join(changes.get(number, str)(line) for number, line in enumerate(lines, 1)))
+    text = "".join(changes.get(number, str)(line) for number, line in enumerate(lines, 1))
+    changed = graded(text, ONE_SIZE.get(exercise))
     assert changed.verdict is Verdict.ACCEPTED, changed.message

@@ -21,23 +21,25 @@ from tests.worker.kept_processes import KeptProcesses
 from worker.steps.grading import Job, grade
 
 STEPS: dict[str, list[str]] = tomllib.loads((FOLDER / "steps.toml").read_text("utf-8"))
-EXERCISES = {expected.name: expected.exercise for expected in WRONG}
+OF_NAME = {expected.name: expected for expected in WRONG}
 
 
 @linux
 @pytest.mark.parametrize(
     "entry",
     some_of(
-        [(step, name) for step, names in STEPS.items() for name in names],
+        sorted(
+            ((step, name) for step, names in STEPS.items() for name in names), key=lambda entry: OF_NAME[entry[1]].slow
+        ),
         6,
         lambda entry: entry[1],
         "the short suite has each sixth; test_diagnosis_steps.py has every diagnosis",
     ),
 )
-def test_a_wrong_kernel_leads_to_its_next_step(entry, kept: KeptProcesses, tmp_path):
+def test_a_wrong_kernel_leads_to_its_next_step(entry, kept: KeptProcesses, cache):
     step, name = entry
     source = (FOLDER / "wrong" / f"{name}.cu").read_bytes()
-    job = Job(source, exercise_of(EXERCISES[name]), arch="sm_90", seed=SEED, cache=tmp_path)
+    job = Job(source, exercise_of(OF_NAME[name].exercise), arch="sm_90", seed=SEED, cache=cache)
     report = grade(job, kept.stages())
     assert report.explanation is not None
     assert report.explanation.advice == step

@@ -64,9 +64,9 @@ def test_the_table_is_large():
 
 @linux
 @pytest.mark.parametrize("file", some_of(known(), 10, itemgetter(0), "the short suite has a tenth of the table"))
-def test_a_kernel_is_launched_with_the_tile_of_its_file(file, tmp_path, kept):
+def test_a_kernel_is_launched_with_the_tile_of_its_file(file, cache, kept):
     _, text, tile = file
-    report = graded(text, tmp_path, kept)
+    report = graded(text, cache, kept)
 
     assert report.verdict is Verdict.ACCEPTED, report.message
     assert report.launch is not None
@@ -77,10 +77,10 @@ def test_a_kernel_is_launched_with_the_tile_of_its_file(file, tmp_path, kept):
 @pytest.mark.parametrize(
     "entry", some_of(TABLES["asked"].items(), 10, itemgetter(0), "the short suite has a tenth of the table")
 )
-def test_a_file_whose_tile_cannot_be_known_is_refused(entry, tmp_path, kept):
+def test_a_file_whose_tile_cannot_be_known_is_refused(entry, cache, kept):
     before, name = entry[1]
     text = template(before, name, None) if "template" in before else kernel(before, name, None)
-    report = graded(text, tmp_path, kept)
+    report = graded(text, cache, kept)
 
     assert report.verdict is Verdict.REJECTED, report.message
     assert "//!tilelab" in report.message

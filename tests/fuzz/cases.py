@@ -141,7 +141,7 @@ def _try_source(case: Case) -> str:
             raise WrongError("a source finding that is no rejection")
         json.dumps([to_plain(finding) for finding in source])
         return "rejected"
-    if source.asked:
+    if source.plan.asked:
         return "asked"
     plan = make_plan(exercise, source, case.tile, SEED)
     if from_plain(Plan, json.loads(json.dumps(to_plain(plan)))) != plan:

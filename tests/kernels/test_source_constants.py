@@ -21,6 +21,8 @@ from tests.kernels.readings import KERNEL, TILED, answered, only, taken
         ("#define B 8\n#define TILE_WIDTH (2*B)\n", 16),
         ("#define TILE_WIDTH B*2\n#define B 2+1\n", 4),
         ("const int TILE_WIDTH = 32;\n", 32),
+        ("const int TILE_WIDTH{8};\n", 8),
+        ("static constexpr unsigned TILE_WIDTH(2 * 4);\n", 8),
         ("constexpr int A = 4, TILE_WIDTH = A * 4;\n", 16),
         ("static const unsigned int TILE_WIDTH = 8u;\n", 8),
         ("enum { TILE_WIDTH = 8 };\n", 8),
@@ -30,8 +32,8 @@ from tests.kernels.readings import KERNEL, TILED, answered, only, taken
 )
 def test_a_file_that_declares_the_tile_keeps_its_own(declaration, own):
     source = taken(declaration + KERNEL)
-    assert source.declares_tile
-    assert source.own_tile == own
+    assert source.own_macros == {"TILE_WIDTH"}
+    assert source.plan.tile.value == own
     assert source.tile(TILED, 8) == (own or 8)
     assert source.tile(TILED) == (own or 16)
     assert source.defines(TILED, 8, {"Width": 3}) == {}
@@ -53,12 +55,12 @@ def test_a_file_that_declares_the_tile_keeps_its_own(declaration, own):
 def test_a_tile_that_the_text_does_not_tell_is_asked_for(declaration):
     text = (declaration + "__device__ int used() { return TILE_WIDTH; }\n" + KERNEL).encode()
     source = taken(text)
-    assert source.asked == ("TILE_WIDTH",)
+    assert source.plan.asked == ("TILE_WIDTH",)
     with pytest.raises(ValueError, match="TILE_WIDTH"):
         make_plan(TILED, source, 8, seed="0")
     settled = read_source(text, TILED, answered(TILE_WIDTH=(32,)))
     assert isinstance(settled, Source)
-    assert (settled.asked, settled.tile(TILED, 8), settled.declares_tile) == ((), 32, True)
+    assert (settled.plan.asked, settled.tile(TILED, 8), settled.own_macros) == ((), 32, source.own_macros)
     for values in ((), (8, 16), (129,)):
         assert isinstance(read_source(text, TILED, answered(TILE_WIDTH=values)), list)
 
@@ -71,7 +73,7 @@ def test_an_exercise_whose_launch_does_not_hang_on_the_tile_asks_for_none(exerci
     text = text if exercise == "lab6-occupancy" else f"#define {name} sizeof(double)\n{text}"
     source = read_source(text.encode(), found)
     assert isinstance(source, Source), source
-    assert (source.asked, source.tile(found, 8)) == ((), 8)
+    assert (source.plan.asked, source.tile(found, 8)) == ((), 8)
 
 
 @pytest.mark.parametrize(
@@ -90,8 +92,8 @@ def test_an_exercise_whose_launch_does_not_hang_on_the_tile_asks_for_none(exerci
 )
 def test_a_file_that_leaves_the_tile_open_is_given_one(text):
     source = taken(text + KERNEL)
-    assert not source.declares_tile
-    assert source.own_tile is None
+    assert not source.own_macros
+    assert not source.plan.tile.fixed
     assert source.tile(TILED, 8) == 8
     assert source.defines(TILED, 8, {"Width": 3}) == {"TILE_WIDTH": "8"}
 
@@ -114,13 +116,13 @@ def test_integer_macros_and_constants_are_known_to_the_launch_comment():
     )
     assert source.macros == {"BX": 32, "BY": 8, "COARSE": 4, "A": 0, "B": 7, "C": 8}
     names = source.launch_names(TILED, 16, {"Width": 130})
-    launch = TILED.launch.override(source.launch).resolve(names)
+    launch = TILED.launch.override(source.plan.launch).resolve(names)
     assert (launch.grid, launch.block, launch.shared) == ((2, 17, 1), (32, 8, 1), 128)
 
 
 def test_a_name_with_two_values_is_not_known():
     text = "#if X\n#define BX 32\n#else\n#define BX 16\n#endif\n//!tilelab block=(BX,1)\n"
-    assert taken(text + KERNEL).asked == ("BX",)
+    assert taken(text + KERNEL).plan.asked == ("BX",)
     result = read_source((text + KERNEL).encode(), TILED, answered(BX=()))
     assert isinstance(result, list)
     (finding,) = result
@@ -131,7 +133,7 @@ def test_a_name_with_two_values_is_not_known():
 
 def test_a_launch_comment_may_name_the_tile():
     source = taken("#define BLOCK 32\n//!tilelab tile=BLOCK\n" + KERNEL)
-    assert source.own_tile == 32
+    assert source.plan.tile.value == 32
     assert source.tile(TILED, 8) == 32
     assert source.launch_names(TILED, 32, {"Width": 3})["TILE_WIDTH"] == 32
 
@@ -153,7 +155,7 @@ def test_a_bad_launch_comment_is_refused_on_its_line(text, line, message):
 
 def test_a_launch_comment_in_a_string_a_block_comment_or_a_skipped_part_is_none():
     text = 'const char* s = "//!tilelab x";\n/* //!tilelab x */\n#ifndef TILELAB\n//!tilelab x\n#endif\n'
-    assert taken("__device__ " + text + KERNEL).launch is None
+    assert taken("__device__ " + text + KERNEL).plan.launch is None
 
 
 def test_sizes_that_come_as_macros_are_left_out_or_refused(tmp_path):

@@ -25,7 +25,7 @@ def test_a_comment_that_is_nearly_a_launch_comment_is_pointed_out(comment):
     (warning,) = source.warnings
     assert (warning.line, warning.severity) == (2, Severity.WARNING)
     assert "`//!tilelab`" in warning.message
-    assert source.launch is None
+    assert source.plan.launch is None
 
 
 @pytest.mark.parametrize(
@@ -49,12 +49,18 @@ def test_other_comments_are_left_alone(comment):
 )
 def test_a_name_of_the_file_that_is_no_number_is_told_from_an_unknown_one(define, line):
     text = f"{define}\n//!tilelab grid=(G,G)\n{KERNEL}"
-    assert taken(text).asked == ("G",)
+    assert taken(text).plan.asked == ("G",)
     result = read_source(text.encode(), TILED, answered(G=()))
     assert isinstance(result, list)
     message = result[0].message
     assert "`G`" in message
     assert f"(line {line})" in message
+
+
+def test_all_names_that_only_the_compiler_knows_are_asked_at_once():
+    text = "//!tilelab block=(BX, 4)\n#define BX sizeof(int)\n#define TILE_WIDTH side(0)\n" + KERNEL
+    used = "__device__ int used() { return TILE_WIDTH * blockIdx.y; }\n"
+    assert taken(text + used).plan.asked == ("BX", "TILE_WIDTH")
 
 
 @pytest.mark.parametrize(
@@ -86,16 +92,18 @@ NAIVE = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width
         ("//!tilelab block=(TILE_WIDTH, 4)\n" + NAIVE.format("blockIdx.y * TILE_WIDTH"), (4, 4)),
         ("//!tilelab block=(32, 8) grid=(1, 1)\n" + NAIVE.format("0"), (1, 1)),
         ("//!tilelab block=(32, 8)\n" + NAIVE.format("blockIdx.y * (int)(blockDim.y)"), (2, 8)),
+        ("//!tilelab block=(32, 8)\n#define S 16\n" + NAIVE.format("blockIdx.x * (int)S"), (4, 8)),
         ("//!tilelab block=(32, 8)\n#define H blockDim.y\n" + NAIVE.format("blockIdx.y * H"), (2, 8)),
         ("//!tilelab block=(64)\n" + NAIVE.format("blockIdx.y * Width + threadIdx.x"), (1, 64)),
         ("//!tilelab block=(64)\n" + NAIVE.format("blockIdx.y * n").replace("Width", "n"), (1, 64)),
+        ("//!tilelab block=(64)\n" + NAIVE.format("blockIdx.y * n").replace("{", "{ int n, m; n = m; m = n;"), (1, 64)),
     ],
 )
 def test_a_block_without_a_grid_gets_a_grid_that_covers_the_matrix(text, blocks):
-    unknown: Evaluated = {"H": (), "Width": (), "n": ()}
+    unknown: Evaluated = {"H": (), "Width": (), "n": (), "m": ()}
     source = read_source(text.encode(), TILED, Evaluations({frozenset(): unknown}))
     assert isinstance(source, Source), source
-    rule = TILED.launch.override(source.launch)
+    rule = TILED.launch.override(source.plan.launch)
     assert rule.resolve(source.launch_names(TILED, 16, {"Width": 64})).grid == (*blocks, 1)
 
 

@@ -20,7 +20,6 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from server.fleet.broker_users import rules
 from tests.services import tethered
 from tests.services.tethered import ServiceFailed
 from worker.contract.credential import Credential, password_digest, worker_url
@@ -106,6 +105,8 @@ class RedisServer:
 
     def _configuration(self) -> bytes:
         """Its settings, given to it unseen by who lists processes."""
+        from server.fleet.broker_users import rules  # not for programs that need an account alone
+
         lines = [f'dir "{self.folder}"', 'save ""', f"appendonly {'yes' if self.appendonly else 'no'}", "daemonize no"]
         if self.socket:
             lines += ["port 0", f'unixsocket "{self.socket}"', "unixsocketperm 700"]

@@ -162,7 +162,7 @@ def _has_goals(exercise: Exercise, plan: Plan) -> bool:
 def analysis_tile(exercise: Exercise, source: Source, asked: int | None) -> int:
     """The tile for counting: the file's own, the requested one, or the exercise's for analysis."""
     rule = exercise.analysis
-    return source.tile(exercise, asked or source.default_tile or (rule.tile if rule is not None else None))
+    return source.tile(exercise, asked or source.plan.tile.value or (rule.tile if rule is not None else None))
 
 
 def _light(totals: Totals, plan: Plan, device: Device) -> Light:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kernels.compile.compilation import Compilation
@@ -29,21 +29,24 @@ def read(task: Task, stages: Stages, sizes: Mapping[str, int] | None = None) -> 
     exercise = task.exercise
     first = source = read_source(task.source, exercise)
     answers = _Answers(task, stages)
+    evaluations = Evaluations({})
     while isinstance(source, Source):
-        answers.names = tuple(dict.fromkeys((*answers.names, *source.asked)))
+        answers.names = tuple(dict.fromkeys((*answers.names, *source.plan.asked)))
         if not answers.names:
             return source
         cases = list(_cases(exercise, source, task.tile))
-        others = [] if source.asked else list(_others(exercise, source, task.tile, sizes))
-        before = answers.taken
         # an unknown name may determine the tile, and so the sizes
-        failed = answers.ask(source, cases[:1] if source.asked else cases, answers.cases)
-        failed = failed or answers.ask(source, others, answers.others)
-        if failed:
-            return failed
-        if answers.taken == before:
+        found = answers.values(source, cases[:1] if source.plan.asked else cases)
+        if isinstance(found, tuple):
+            return found
+        others = answers.values(source, () if source.plan.asked else _others(exercise, source, task.tile, sizes))
+        if isinstance(others, tuple):
+            return others
+        before = evaluations
+        evaluations = Evaluations({**before.cases, **found}, {**before.others, **others})
+        if evaluations == before:
             return source
-        source = read_source(task.source, exercise, Evaluations(answers.cases, answers.others))
+        source = read_source(task.source, exercise, evaluations)
     if not isinstance(first, Source) or not answers.names:
         return tuple(source)
     # if the file doesn't compile, the compiler's findings say more
@@ -53,44 +56,33 @@ def read(task: Task, stages: Stages, sizes: Mapping[str, int] | None = None) -> 
 
 @dataclass(slots=True)
 class _Answers:
-    """The compiler's values so far. names: the names to evaluate. taken: number of answers so far."""
+    """The compiler's values so far. names: the names to evaluate."""
 
     task: Task
     stages: Stages
     names: tuple[str, ...] = ()
-    cases: dict[Given, Evaluated] = field(default_factory=dict)
-    others: dict[Given, Evaluated] = field(default_factory=dict)
-    taken: int = 0
     _known: dict[Given, Evaluated] = field(default_factory=dict)
 
-    def ask(self, source: Source, settings: Sequence[_Setting], answers: dict[Given, Evaluated]) -> tuple[Finding, ...]:
-        """Evaluate all names for these tiles and sizes. Returns findings if the compiler can't."""
+    def values(self, source: Source, settings: Iterable[_Setting]) -> Mapping[Given, Evaluated] | tuple[Finding, ...]:
+        """The values of all names for these tiles and sizes, or findings if the compiler can't tell them.
+
+        The compiler is asked once for all settings that differ only in macros that the file doesn't mention.
+        """
+        values = {}
         for tile, sizes in settings:
             defines = source.defines(self.task.exercise, tile, sizes)
-            given = frozenset(defines.items())
-            if answers.get(given, {}).keys() >= set(self.names):
-                continue
-            found = self._evaluated(source, defines)
-            if isinstance(found, tuple):
-                return found
-            answers[given] = found
-            self.taken += 1
-        return ()
-
-    def _evaluated(self, source: Source, defines: Mapping[str, str]) -> Evaluated | tuple[Finding, ...]:
-        """Ask the compiler, once for all settings that differ only in macros that the file doesn't mention."""
-        given = frozenset(mentioned(source.text, defines).items())
-        known = self._known.get(given, {})
-        if not known.keys() >= set(self.names):
-            found = self.stages.evaluate(evaluate_request(self.task, source, self.names, defines))
-            if isinstance(found, tuple):
-                return found
-            known = self._known[given] = found
-        return known
+            given = frozenset(mentioned(source.text, defines).items())
+            if not self._known.get(given, {}).keys() >= set(self.names):
+                found = self.stages.evaluate(evaluate_request(self.task, source, self.names, defines))
+                if isinstance(found, tuple):
+                    return found
+                self._known[given] = found
+            values[frozenset(defines.items())] = self._known[given]
+        return values
 
 
 def _cases(exercise: Exercise, source: Source, tile: int | None) -> Iterator[_Setting]:
-    chosen = source.own_tile or tile or source.default_tile or exercise.tile
+    chosen = source.plan.tile.chosen(tile, exercise.tile)
     return ((chosen, case.sizes) for case in exercise.cases(chosen, source.macros))
 
 

@@ -127,7 +127,7 @@ def _machine_places(program: Program) -> Iterator[tuple[str, int | None]]:
                 yield operand.name, item.line
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _prepared(program: Program, count: bool) -> _Prepared:
     return _Prepared(program, count=count)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from kernels.exercise import Exercise
-from kernels.expression import ExpressionError
+from kernels.expression import value_of
 from kernels.launch import LaunchError, LaunchOverride, parse_launch_comment
 from kernels.source.names import Names
 from kernels.source.text import Comment
-from kernels.verdict import Finding, Severity, Verdict
+from kernels.verdict import Finding, Severity, Verdict, rejected
+from kernels.wording import did_you_mean
 
 _MOST_NAMED = 40
 # Almost a launch comment. Prose about Tilelab has no key with a value right after the name.
@@ -27,10 +27,10 @@ def find_launch_comment(comments: Iterable[Comment]) -> LaunchOverride | Finding
         try:
             override = parse_launch_comment(comment.text, comment.line)
         except LaunchError as error:
-            return _rejected(str(error), error.line)
+            return rejected(str(error), error.line)
         if override is not None and found is not None:
             message = f"This is a second launch comment. The first is at line {found.line}. Keep one."
-            return _rejected(message, override.line)
+            return rejected(message, override.line)
         found = found or override
     return found
 
@@ -47,60 +47,30 @@ def unread_launch_comments(comments: Iterable[Comment]) -> tuple[Finding, ...]:
     return (Finding(Verdict.REJECTED, message, line, severity=Severity.WARNING),)
 
 
-def unread_names(launch: LaunchOverride, exercise: Exercise, names: Names) -> list[str]:
-    """The file's names in a launch comment that only the compiler can evaluate."""
-    used = {name for text in launch.expressions() for name in text.names} - {exercise.tile_name}
-    used |= launch.tile.names if launch.tile is not None else set()
-    derived = names.constants.derived.keys() - names.constants.unsure
-    unread = sorted(used - derived - {*exercise.sizes, *exercise.size_macros})
-    return [name for name in unread if names.line(name) is not None and names.values(name) is None]
-
-
 def check_names(launch: LaunchOverride, exercise: Exercise, names: Names) -> Finding | None:
     """A finding for an unknown name, or a tile that isn't one number for all cases."""
     constants = names.constants
-    if launch.tile is not None:
-        try:
-            launch.tile.evaluate(constants.values)
-        except ExpressionError:
-            return _rejected(
-                f"`tile=` needs a number or a constant of your file. `{launch.tile.text}` isn't one.", launch.line
-            )
-    known = {
-        *exercise.sizes,
-        *exercise.size_macros,
-        *exercise.macros,
-        *constants.values,
-        *constants.derived,
-        *names.varying,
-        exercise.tile_name,
-    }
-    unknown = sorted({name for expression in launch.expressions() for name in expression.names} - known)
-    if not unknown:
+    used = {name for expression in launch.expressions() for name in expression.names}
+    own = used - {exercise.tile_name} | (launch.tile.names if launch.tile is not None else set())
+    own -= (constants.derived.keys() - constants.unsure) | {*exercise.sizes, *exercise.size_macros}
+    names.ask(own)
+    if launch.tile is not None and value_of(launch.tile.text, constants.values) is None:
+        message = f"`tile=` needs a number or a constant of your file. `{launch.tile.text}` isn't one."
+        return rejected(message, launch.line)
+    known = {*exercise.sizes, *exercise.macro_names, *constants.values, *constants.derived, *names.varying}
+    if used <= known:
         return None
-    name = unknown[0]
+    name = min(used - known)
     declared = next((macro.line for macro in names.macros if macro.name == name), None)
     declared = declared or names.line(name)
     usable = f"sizes, the tile, and integer macros and constants of the file: {', '.join(sorted(known)[:_MOST_NAMED])}"
     if declared is not None:
-        return _rejected(
+        return rejected(
             f"The launch comment uses `{name}`, which isn't an integer with one value (line {declared}). "
             f"Write its value instead. The comment may use {usable}.",
             launch.line,
         )
-    meant = _nearest(name, known)
-    return _rejected(
-        f"The launch comment uses `{name}`, which is unknown.{f' Did you mean `{meant}`?' if meant else ''} "
-        f"It may use {usable}.",
+    return rejected(
+        f"The launch comment uses `{name}`, which is unknown.{did_you_mean(name, known, 0.75)} It may use {usable}.",
         launch.line,
     )
-
-
-def _nearest(name: str, known: Iterable[str]) -> str | None:
-    folded = {each.casefold(): each for each in sorted(known)}
-    near = get_close_matches(name.casefold(), folded, 1, 0.75)
-    return folded[near[0]] if near else None
-
-
-def _rejected(message: str, line: int | None) -> Finding:
-    return Finding(Verdict.REJECTED, message, line=line)

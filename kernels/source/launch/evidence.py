@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kernels.source.array_shapes import declared_arrays
 from kernels.source.names import Names
 from kernels.source.statements import statements
-from kernels.source.text import Kind, Token, closing
+from kernels.source.text import Kind, Token, closing, code_of
 
+_SHARED = "__shared__"
 _BLOCK_INDEX = "blockIdx"
 _NOT_FACTORS = {"threadIdx", "blockIdx", "blockDim", "gridDim"}
 _AXES = {"x", "y", "z"}
 _LAUNCHED = ("blockDim", "group_dim", "dim_threads", "ntid")
-_ENDS = {"+", "-", "*", ";", ",", "<", ">", "=", "?", ":", "&", "|", "<=", ">=", "==", "&&", "||", "+=", "-=", "return"}
+_CASTS = {"(", ")", "int", "unsigned", "long", "size_t"}
+_ENDS = {*"+-;,<>=?:&|{}", "<=", ">=", "==", "&&", "||", "return"}
+_LONGEST_PRODUCT = 64  # tokens
 
 
 @dataclass(frozen=True, slots=True)
 class BlockStep:
-    """The factors of a block index: `axis` is x, y or z, `factors` the first names and numbers."""
+    """A product with a block index.
+
+    axis: x, y or z
+    operand: the other operand
+    factors: the first names and numbers of the product
+    call: whether one of them is a function's value
+    """
 
     axis: str
-    factors: tuple[Token, ...]
+    operand: Sequence[Token]
+    factors: Sequence[Token]
     call: bool
 
     @property
@@ -30,93 +42,95 @@ class BlockStep:
         text = "*".join(token.text.replace("'", "") for token in self.factors)
         return "" if self.call else f"({text})" if len(self.factors) > 1 else text
 
-
-def shared_extents(tokens: Sequence[Token]) -> list[list[str]]:
-    """The names and numbers between the brackets of each array in shared memory."""
-    arrays: list[list[str]] = []
-    inside, depth = False, 0
-    for index, token in enumerate(tokens):
-        if token.text == "__shared__":
-            inside = True
-        elif token.text in {";", "{", "("} and not depth:
-            inside = False
-        elif inside and token.text == "[":
-            if tokens[index - 1].text != "]":
-                arrays.append([])
-            depth += 1
-        elif inside and token.text == "]":
-            depth -= 1
-        elif inside and depth and arrays:
-            arrays[-1].append(token.text)
-    return arrays
+    @property
+    def words(self) -> list[str]:
+        """The operand without casts and parentheses."""
+        return [token.text for token in self.operand if token.text not in _CASTS]
 
 
-def block_steps(names: Names) -> Iterator[BlockStep]:
-    for axis, near, direction in _beside_indices(names):
-        if step := _product(names.tokens, near, direction, axis):
-            yield step
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a kernel's code shows about its blocks.
+
+    names: the file's names, with their uses in the functions that the kernel reaches
+    steps: the products with block indices
+    arrays: the names and numbers between the brackets of each array in shared memory
+    """
+
+    names: Names
+    steps: Sequence[BlockStep]
+    arrays: Sequence[Sequence[str]]
+
+    @property
+    def factors(self) -> list[Token]:
+        return [token for step in self.steps for token in step.factors]
+
+    @property
+    def first_factors(self) -> list[Token]:
+        return [step.factors[0] for step in self.steps if step.factors]
+
+    def step_texts(self) -> dict[str, str]:
+        """The step from block to block for a launch comment, on each axis with exactly one."""
+        found: dict[str, set[str]] = {}
+        for step in self.steps:
+            if step.factors:
+                found.setdefault(step.axis, set()).add(step.text)
+        return {axis: next(iter(texts)) for axis, texts in found.items() if len(texts) == 1 and "" not in texts}
 
 
-def block_operands(names: Names) -> Iterator[tuple[str, list[Token]]]:
-    """The whole operands that multiply block indices, such as `(blockDim.x / 2)`, with their axes."""
-    for axis, near, direction in _beside_indices(names):
-        if 0 <= near < len(names.tokens) and names.tokens[near].text == "*":
-            yield axis, _operand(names.tokens, near + direction, direction)
+def read_evidence(names: Names, kernel: str) -> Evidence:
+    names = names.within(_reached(names, kernel))
+    arrays = [" ".join(extents).split() for memory, _, extents in declared_arrays(names.tokens) if memory == _SHARED]
+    return Evidence(names, [*_block_steps(names)], arrays)
 
 
-def _operand(tokens: Sequence[Token], start: int, direction: int) -> list[Token]:
-    """The tokens from `start` to the end of the operand."""
-    opening, ending = ({"(", "["}, {")", "]"}) if direction > 0 else ({")", "]"}, {"(", "["})
-    found: list[Token] = []
-    depth, place = 0, start
-    while 0 <= place < len(tokens):
-        text = tokens[place].text
-        depth += (text in opening) - (text in ending)
-        if depth < 0 or (depth == 0 and text in {*_ENDS, "{", "}"}):
-            break
-        found.append(tokens[place])
-        place += direction
-    return found[::direction]
-
-
-def _beside_indices(names: Names) -> Iterator[tuple[str, int, int]]:
-    """The positions on both sides of each block index, with its axis and the direction."""
+def _block_steps(names: Names) -> Iterator[BlockStep]:
     tokens = names.tokens
     aliases = dict(aliases_of(names, _BLOCK_INDEX))
     for index, token in enumerate(tokens):
         axis, last = aliases.get(token.text, ""), index
         if token.text == _BLOCK_INDEX and index + 2 < len(tokens):
             axis, last = tokens[index + 2].text, index + 2
-        if axis in _AXES:
-            yield axis, index - 1, -1
-            yield axis, last + 1, 1
+        before = tokens[max(0, index - _LONGEST_PRODUCT) : index][::-1]
+        after = tokens[last + 1 : last + 1 + _LONGEST_PRODUCT]
+        for walk, direction in ((before, -1), (after, 1)):
+            if axis in _AXES and walk and walk[0].text == "*":
+                yield _product(axis, walk, direction)
+
+
+def _product(axis: str, walk: Sequence[Token], direction: int) -> BlockStep:
+    """The product along these tokens, from its `*` on. direction: -1 if they are in reverse order."""
+    opening, ending = ("([", ")]")[::direction]
+    operands: list[list[Token]] = []
+    depth = 0
+    for token in walk:
+        depth += (token.text in opening) - (token.text in ending)
+        if not depth and token.text == "*":
+            operands.append([])
+        elif depth < 0 or (not depth and token.text in _ENDS):
+            break
+        else:
+            operands[-1].append(token)
+    factors: list[Token] = []
+    call = False
+    for operand in operands:
+        call = call or " ( ) " in code_of(token.text for token in operand[::direction])
+        words = [token for token in operand if token.text not in _CASTS]
+        whole = next((place for place in range(1, len(words), 2) if words[place].text != "*"), len(words))
+        plain = all(token.kind in {Kind.NAME, Kind.NUMBER} for token in words[:whole:2])
+        if not plain or any(token.text in _NOT_FACTORS for token in words):
+            break
+        factors += words[:whole:2]
+        if whole < len(words):
+            break
+    return BlockStep(axis, operands[0][::direction], factors, call)
 
 
 def follows_launch(names: Names) -> bool:
     """Whether the code reads the launched block's extents."""
-    texts = [token.text for token in names.tokens]
-    texts += [name for macro in names.macros for name in macro.names if names.used(macro.name)]
-    return any(word in text for text in texts for word in _LAUNCHED)
-
-
-def _product(tokens: Sequence[Token], near: int, direction: int, axis: str) -> BlockStep | None:
-    """The factors from the `*` at `near` on."""
-    factors: list[Token] = []
-    call = False
-    while 0 <= near < len(tokens) and tokens[near].text == "*":
-        far = near + direction
-        while 0 < far < len(tokens) - 1 and tokens[far].text in {"(", ")"}:
-            call = call or (direction < 0 and tokens[far].text == "(" and tokens[far + 1].text == ")")
-            far += direction
-        token = tokens[far] if 0 <= far < len(tokens) else tokens[near]
-        if token.kind not in {Kind.NAME, Kind.NUMBER} or token.text in _NOT_FACTORS:
-            break
-        factors.append(token)
-        near = far + direction
-        if [token.text for token in tokens[far + 1 : far + 3]] == ["(", ")"]:
-            call = True
-            near = far + 3 if direction > 0 else near
-    return BlockStep(axis, tuple(factors), call) if factors else None
+    used = (name for macro in names.macros if names.used(macro.name) for name in macro.names)
+    code = names.code + " ".join(used)
+    return any(word in code for word in _LAUNCHED)
 
 
 def aliases_of(names: Names, variable: str) -> Iterator[tuple[str, str]]:
@@ -124,14 +138,10 @@ def aliases_of(names: Names, variable: str) -> Iterator[tuple[str, str]]:
     for macro in names.macros:
         if len(macro.body) == 3 and macro.body[0].text == variable:
             yield macro.name, macro.body[2].text
-    tokens = names.tokens
-    for index in range(2, len(tokens) - 3):
-        alone = tokens[index - 1].text == "=" and tokens[index + 3].text in {",", ";"}
-        if alone and tokens[index].text == variable:
-            yield tokens[index - 2].text, tokens[index + 2].text
+    yield from re.findall(rf"(?<= )(\S++) = {variable} \. (\w+) [,;]", names.code)
 
 
-def reached(names: Names, kernel: str) -> list[Token]:
+def _reached(names: Names, kernel: str) -> list[Token]:
     """The tokens of a file without functions that the kernel calls neither directly nor indirectly."""
     parts = [(part, _function(part)) for part in statements(names.tokens)]
     if kernel not in {name for _, name in parts}:
@@ -159,11 +169,3 @@ def _function(part: list[Token]) -> str:
             continue
         index += 1
     return ""
-
-
-def uses(tokens: Sequence[Token], *texts: str) -> bool:
-    """Whether the code has these tokens in a row."""
-    return any(
-        token.text == texts[0] and tuple(token.text for token in tokens[index : index + len(texts)]) == texts
-        for index, token in enumerate(tokens)
-    )

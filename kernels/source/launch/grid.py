@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from kernels.exercise import Exercise
 from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
-from kernels.source.launch.evidence import aliases_of, block_operands, reached
-from kernels.source.launch.question import refused, step_texts, value_of
+from kernels.source.launch.evidence import Evidence, aliases_of, read_evidence
 from kernels.source.names import Names
-from kernels.verdict import Finding
+from kernels.verdict import Finding, rejected
 
 _BLOCK = "blockDim"
-_CASTS = {"(", ")", "int", "unsigned", "long", "size_t"}
 
 
 def with_grid(exercise: Exercise, names: Names, launch: LaunchOverride) -> LaunchOverride | Finding:
@@ -24,16 +21,19 @@ def with_grid(exercise: Exercise, names: Names, launch: LaunchOverride) -> Launc
 
     A finding if the kernel's blocks may be closer together than their extents.
     """
-    if launch.block is None or not _needs_grid(launch):
+    if launch.block is None or launch.grid is not None or launch.tile is not None:
         return launch
-    names = names.within(reached(names, exercise.kernel))
-    steps = step_texts(names)
+    evidence = read_evidence(names, exercise.kernel)
+    names, steps = evidence.names, evidence.step_texts()
     grid = [text.text for text in exercise.launch.grid]
     own = [*(text.text for text in launch.block), "1", "1"]
     for place, (axis, usual) in enumerate(zip("xyz", exercise.launch.block[: len(grid)], strict=False)):
+        names.ask(_names_in(steps.get(axis, "")) - {exercise.tile_name, *exercise.macros})
         step = _known(exercise, names, steps.get(axis, ""))
-        if not step and (line := _unread_line(exercise, names, axis)):
-            return refused("Tilelab can't tell how far apart your blocks are. Add `grid=` to the launch comment.", line)
+        if not step and (line := _unread_line(exercise, evidence, axis)):
+            return rejected(
+                "Tilelab can't tell how far apart your blocks are. Add `grid=` to the launch comment.", line
+            )
         step = step or own[place]
         if step != usual.text:
             grid[place] = re.sub(rf"(?<!\w){re.escape(usual.text)}(?!\w)", f"({step})", grid[place])
@@ -45,58 +45,48 @@ def with_grid(exercise: Exercise, names: Names, launch: LaunchOverride) -> Launc
         return launch
 
 
-def unread_steps(exercise: Exercise, names: Names, launch: LaunchOverride) -> list[str]:
-    """The names in steps that `with_grid` needs and only the compiler can evaluate."""
-    if not _needs_grid(launch):
-        return []
-    steps = _parsed(step_texts(names.within(reached(names, exercise.kernel))).values())
-    used = {name for step in steps for name in step.names} - {exercise.tile_name, *exercise.macros}
-    return sorted(name for name in used if names.line(name) is not None and names.values(name) is None)
-
-
-def _needs_grid(launch: LaunchOverride) -> bool:
-    return launch.block is not None and launch.grid is None and launch.tile is None
-
-
-def _parsed(texts: Iterable[str]) -> Iterator[Expression]:
-    for text in texts:
-        with suppress(ExpressionError):
-            yield Expression.parse(text)
+def _names_in(text: str) -> AbstractSet[str]:
+    """The names in an expression; the text itself if it isn't one."""
+    try:
+        return Expression.parse(text).names
+    except ExpressionError:
+        return {text}
 
 
 def _known(exercise: Exercise, names: Names, text: str) -> str:
     """The step if it has a value in every case; "" otherwise."""
-    if text == exercise.tile_name or value_of(text, names) is not None:
-        return text
-    step = next(_parsed([text]), None)
     known = names.constants.values.keys() | names.varying
-    return text if step is not None and step.names <= known else ""
+    return text if text == exercise.tile_name or _names_in(text) <= known else ""
 
 
-def _unread_line(exercise: Exercise, names: Names, axis: str) -> int | None:
+def _unread_line(exercise: Exercise, evidence: Evidence, axis: str) -> int | None:
     """The line where a block index is multiplied by an unknown value.
 
     None if another product with the index shows the distance between blocks.
     """
+    names = evidence.names
     extents = {name for name, of in aliases_of(names, _BLOCK) if of == axis}
     line = None
-    for its_axis, tokens in block_operands(names):
-        texts = [token.text for token in tokens if token.text not in _CASTS]
-        if its_axis != axis or not texts:
+    for step in evidence.steps:
+        texts = step.words
+        if step.axis != axis or not texts:
             continue
-        text = "".join(token.text for token in tokens)
+        text = "".join(token.text for token in step.operand)
         if texts == [_BLOCK, ".", axis] or texts[0] in extents or _known(exercise, names, text):
             return None
         if len(texts) > 1 or text.endswith("()") or _has_own_value(names, texts[0]):
-            line = line or tokens[0].line
+            line = line or step.operand[0].line
     return line
 
 
 def _has_own_value(names: Names, name: str) -> bool:
     """Whether the file computes the name's value, and doesn't only pass on a parameter."""
-    if any(macro.name == name for macro in names.macros):
-        return True
-    texts = [token.text for token in names.tokens]
-    starts = [place + 2 for place, text in enumerate(texts[:-3]) if text == name and texts[place + 1] == "="]
-    alone = {texts[start] for start in starts if texts[start + 1] in {";", ","}} - {name}
-    return bool(starts) and (len(alone) != 1 or _has_own_value(names, alone.pop()))
+    followed: set[str] = set()
+    while name not in followed:
+        values = re.findall(rf" {re.escape(name)} = (?:(\S+) [;,])?", names.code)
+        alone = {*values} - {name, ""}
+        if any(macro.name == name for macro in names.macros) or (values and len(alone) != 1):
+            return True
+        followed.add(name)
+        name = alone.pop() if alone else name
+    return False

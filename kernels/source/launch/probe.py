@@ -13,9 +13,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from kernels.source.conditions import visible_tokens
-from kernels.source.constants import declares
 from kernels.source.statements import statements
-from kernels.source.text import Token, spliced
+from kernels.source.text import Token, code_of, spliced
 
 _TYPE = "__tilelab_value"
 # By precedence: in a body that mentions the name, at the file's end, a variable's initial value.
@@ -24,14 +23,14 @@ _MESSAGE = re.compile(
     rf'^(/tilelab/\w+)\((\d{{1,4}})\): error: incomplete type "{_TYPE}<(-?\d{{1,19}})LL>"', re.MULTILINE
 )
 _TYPES_AND_FUNCTIONS = {"(", "struct", "class", "union"}
-_CHANGES = {"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "++", "--"}
 
 
 def probe_text(text: str, names: Sequence[str]) -> str:
     """The file with lines that make the compiler print the values of these names."""
     whole = spliced(text)
     tokens = visible_tokens(text)
-    starts = {name: _start(tokens, name, whole) for name in names}
+    code = code_of(token.text for token in tokens)
+    starts = {name: _start(code, name) for name in names}
     inserted: dict[int, str] = {}
     for part in statements(tokens):
         if (place := _end_of_body(part)) is not None:
@@ -76,19 +75,9 @@ def _end_of_body(part: Sequence[Token]) -> int | None:
     return next(token.start for token in reversed(part) if token.text == "}")
 
 
-def _start(tokens: Sequence[Token], name: str, text: str) -> str:
+def _start(code: str, name: str) -> str:
     """The initial value of a variable that never changes, as in `int TILE_WIDTH = 8;`; "" for other names."""
-    first = ""
-    for index, token in enumerate(tokens):
-        if token.text != name:
-            continue
-        before = "".join(token.text for token in tokens[max(0, index - 2) : index])
-        after = "".join(token.text for token in tokens[index + 1 : index + 3])
-        if before[-2:] in _CHANGES or before[-1:] == "&" or after[:2] in _CHANGES:
-            return ""
-        if tokens[index + 1 : index + 2] and tokens[index + 1].text == "=":
-            if first or not declares(tokens, index):
-                return ""
-            ends = (token.start for token in tokens[index + 2 :] if token.text in {";", ",", "{", "}"})
-            first = text[tokens[index + 1].start + 1 : next(ends, 0)].strip()
-    return first
+    word = re.escape(name)
+    values = re.findall(rf" {word} = ([^;,{{}}]*)", code)
+    changes = re.search(rf" (?:&|\+ \+|- -) {word} | {word} (?:[-+*/%&|^] =|\+ \+|- -) ", code)
+    return str(values[0]) if len(values) == 1 and not changes else ""

@@ -6,58 +6,54 @@ import math
 from collections.abc import Mapping, Sequence
 
 from kernels.exercise import Exercise
-from kernels.expression import Expression, ExpressionError
+from kernels.expression import value_of
 from kernels.launch import MOST_THREADS
-from kernels.source.launch.evidence import block_steps, uses
+from kernels.source.launch.evidence import Evidence
 from kernels.source.launch.tile_names import Candidate
-from kernels.source.names import Names
-from kernels.verdict import Finding, Verdict
+from kernels.verdict import Finding, rejected
 from kernels.wording import listed
 
 _MOST_NAMED = 4
 _FEWER_THREADS = ("16", "16")
 
 
-def question(exercise: Exercise, names: Names, known: Sequence[Candidate]) -> Finding:
+def question(exercise: Exercise, evidence: Evidence, known: Sequence[Candidate]) -> Finding:
     """Ask which name is the tile, and offer the lines that answer."""
     shown = known[:_MOST_NAMED]
     named = [f"`{each.name}` = {listed([*map(str, each.values)], 'or')} (line {each.line})" for each in shown]
-    lines = _lines_by_steps(exercise, names, known) or _lines_by_names(exercise, shown)
+    lines = _lines_by_steps(exercise, evidence, known) or _lines_by_names(exercise, shown)
     message = (
         f"Which block does your kernel need? It doesn't use `{exercise.tile_name}`; it has {listed(named)}. "
         f"Add the line {listed([f'`{line}`' for line in lines], 'or')}."
     )
-    return refused(message, shown[0].line)
+    return rejected(message, shown[0].line)
 
 
-def _lines_by_steps(exercise: Exercise, names: Names, known: Sequence[Candidate]) -> list[str]:
+def _lines_by_steps(exercise: Exercise, evidence: Evidence, known: Sequence[Candidate]) -> list[str]:
     """The launch comments that agree with the steps from block to block; none if the steps are unreadable."""
-    steps = step_texts(names)
-    values = [value_of(steps.get(axis, ""), names) for axis in "xy"]
+    names, steps = evidence.names, evidence.step_texts()
+    known_values = names.constants.values
+    values = [value_of(steps.get(axis, ""), known_values) for axis in "xy"]
     if len(exercise.launch.block) < 2 or values[0] is None or values[1] is None:
         return []
     by = [steps["x"], steps["y"]]
     same, threads = values[0] == values[1], values[0] * values[1]
-    strides = [
-        each.name for each in known if each.name not in by and len(each.values) == 1 and _strides(names, each.name)
-    ]
+    others = [each for each in known if each.name not in by and len(each.values) == 1]
+    strides = [each.name for each in others if names.mentions(f"+ = {each.name}")]  # as in `row += BLOCK_ROWS`
     lines = []
-    if not uses(names.tokens, "threadIdx", ".", "y"):
+    if not names.mentions("threadIdx . y"):
         whole = [each.name for each in known if each.values == (threads,)]
         blocks = [[name] for name in (*strides, *whole, "*".join(by))][:1]
     elif same:
         lines = [f"//!tilelab tile={by[0]}"] if fits(exercise, values[0]) else []
-        blocks = [[by[0], name] for name in strides if 0 < (value_of(name, names) or 0) < values[0]]
+        blocks = [[by[0], name] for name in strides if 0 < (value_of(name, known_values) or 0) < values[0]]
     else:
         blocks = [by]
-    return lines + [launch_line(exercise, block, by) for block in blocks if _launchable(block, names)]
+    return lines + [_launch_line(exercise, block, by) for block in blocks if _launchable(block, known_values)]
 
 
-def _launchable(block: Sequence[str], names: Names) -> bool:
-    threads = 1
-    for text in block:
-        threads *= value_of(text, names) or 0
-    return 1 <= threads <= MOST_THREADS
+def _launchable(block: Sequence[str], names: Mapping[str, int]) -> bool:
+    return 1 <= math.prod(value_of(text, names) or 0 for text in block) <= MOST_THREADS
 
 
 def _lines_by_names(exercise: Exercise, shown: Sequence[Candidate]) -> list[str]:
@@ -69,28 +65,7 @@ def _lines_by_names(exercise: Exercise, shown: Sequence[Candidate]) -> list[str]
         plain = len(each.values) == 1 and each.name.isidentifier()
         fitting = [value for value in each.values if fits(exercise, value)]
         lines += [f"//!tilelab tile={each.name if plain else value}" for value in fitting]
-    return lines or [launch_line(exercise, _FEWER_THREADS, [likely[0].name])]
-
-
-def step_texts(names: Names) -> dict[str, str]:
-    """The step from block to block for a launch comment, on each axis with exactly one."""
-    found: dict[str, set[str]] = {}
-    for step in block_steps(names):
-        found.setdefault(step.axis, set()).add(step.text)
-    return {axis: next(iter(texts)) for axis, texts in found.items() if len(texts) == 1 and "" not in texts}
-
-
-def value_of(text: str, names: Names) -> int | None:
-    """The value of an expression with the file's constants."""
-    try:
-        return Expression.parse(text).evaluate(names.constants.values)
-    except ExpressionError:
-        return None
-
-
-def _strides(names: Names, name: str) -> bool:
-    """Whether a loop advances by the name, as in `row += BLOCK_ROWS`."""
-    return uses(names.tokens, "+", "=", name) or uses(names.tokens, "+=", name)
+    return lines or [_launch_line(exercise, _FEWER_THREADS, [likely[0].name])]
 
 
 def fits(exercise: Exercise, tile: int) -> bool:
@@ -100,33 +75,19 @@ def fits(exercise: Exercise, tile: int) -> bool:
 
 def block_threads(exercise: Exercise, tile: int) -> int:
     """Threads of the exercise's block, as far as the tile determines them."""
-    return math.prod(_block(exercise, tile))
+    names = {**exercise.macros, exercise.tile_name: tile}
+    extents = [value_of(text.text, names) for text in exercise.launch.block]
+    return math.prod(extent for extent in extents if extent is not None)
 
 
 def largest_fitting(exercise: Exercise) -> int:
     return next((tile for tile in range(exercise.largest_tile, 1, -1) if fits(exercise, tile)), 1)
 
 
-def _block(exercise: Exercise, tile: int) -> list[int]:
-    extents = []
-    names: Mapping[str, int] = {**exercise.macros, exercise.tile_name: tile}
-    for text in exercise.launch.block:
-        try:
-            extents.append(text.evaluate(names))
-        except ExpressionError:
-            continue
-    return extents
-
-
-def launch_line(exercise: Exercise, block: Sequence[str], steps: Sequence[str]) -> str:
+def _launch_line(exercise: Exercise, block: Sequence[str], steps: Sequence[str]) -> str:
     """A launch comment with this block, and a grid with these steps; the last step serves further axes."""
     grid = [
         text.text.replace(exercise.tile_name, steps[min(axis, len(steps) - 1)])
         for axis, text in enumerate(exercise.launch.grid)
     ]
     return f"//!tilelab block=({', '.join(block)}) grid=({', '.join(grid)})"
-
-
-def refused(message: str, line: int | None) -> Finding:
-    """A finding that refuses the file."""
-    return Finding(Verdict.REJECTED, message, line)

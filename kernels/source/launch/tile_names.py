@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from kernels.exercise import Exercise
 from kernels.source.constants import declared_constants
-from kernels.source.launch.evidence import block_steps, shared_extents
-from kernels.source.names import Names
-from kernels.source.text import Kind, Token
+from kernels.source.launch.evidence import Evidence
+from kernels.source.names import CALL, Names
+from kernels.source.text import Kind
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _KEYS = {"tile", "block", "blk", "thread", "threads"}
@@ -28,23 +28,23 @@ _OTHERS = {
 _COUNTED_THREADS = {"num", "count", "total", "max"}
 _MOST_NAMES = 16
 
-CALL = "()"
-"""The end of a function's name that is used as a constant."""
-
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A name that may be the tile, and its values.
 
     strong: whether it is the extent of a shared array, or a factor of block indices
-    listed: whether it is a common name for tiles
     """
 
     name: str
     line: int
     values: tuple[int, ...]
     strong: bool
-    listed: bool = True
+
+    @property
+    def listed(self) -> bool:
+        """Whether it is a common name for tiles."""
+        return looks_like_a_tile(self.name)
 
 
 def looks_like_a_tile(name: str) -> bool:
@@ -57,70 +57,50 @@ def looks_like_a_tile(name: str) -> bool:
     return bool(_KEYS & set(words)) or "".join(words) in _SHORT or words[:1] in (["bx"], ["by"])
 
 
-def tile_names(exercise: Exercise, names: Names) -> list[str]:
-    """The names that look like a tile or are used as one, without names built on another."""
-    known = {
-        exercise.tile_name,
-        *exercise.macros,
-        *exercise.size_macros,
-        *exercise.sizes,
-        *(constant.symbol for constant in exercise.constants),
-    }
+def find_candidates(exercise: Exercise, evidence: Evidence) -> list[Candidate]:
+    """The names that look like a tile or are used as one, without names built on another. Asks for their values."""
+    names = evidence.names
+    known = {*exercise.macro_names, *exercise.sizes, *(constant.symbol for constant in exercise.constants)}
     constants = [name for name in dict.fromkeys(_constants(names)) if name not in known]
-    listed = [name for name in constants if looks_like_a_tile(name) and names.used(name)]
-    found = listed if _strong(exercise, names, listed) else [*listed, *_used_as_a_tile(exercise, names, known)]
+    found = [name for name in constants if looks_like_a_tile(name) and names.used(name)]
+    if not any(_is_strong(exercise, evidence, name) for name in found):
+        found += _used_as_a_tile(exercise, evidence, known)
     built = {other for name in found for other in names.built_on(name) - {name}}
-    return list(dict.fromkeys(name for name in found if name not in built))[:_MOST_NAMES]
-
-
-def candidates(exercise: Exercise, names: Names, found: Sequence[str]) -> list[Candidate]:
-    strong = _strong(exercise, names, found)
+    chosen = [name for name in dict.fromkeys(found) if name not in built][:_MOST_NAMES]
     return [
-        Candidate(
-            name,
-            names.line(name.removesuffix(CALL)) or 1,
-            values,
-            name in strong,
-            looks_like_a_tile(name.removesuffix(CALL)),
-        )
-        for name in found
-        if (values := names.values(name))
+        Candidate(name, names.line(name) or 1, names.values(name), _is_strong(exercise, evidence, name))
+        for name in chosen
     ]
 
 
-def _strong(exercise: Exercise, names: Names, found: Sequence[str]) -> set[str]:
-    """The names that are extents of shared arrays or factors of block indices."""
-    shared = shared_extents(names.tokens)
-    counting = {token.text for step in block_steps(names) for token in step.factors[:1]}
+def _is_strong(exercise: Exercise, evidence: Evidence, name: str) -> bool:
+    """Whether a name is the extent of a shared array or a factor of a block index."""
+    built = evidence.names.built_on(name)
     least = min(2, len(exercise.launch.block))
-    strong = set()
-    for name in found:
-        built = names.built_on(name.removesuffix(CALL))
-        extents = any(sum(text in built for text in array) >= least for array in shared)
-        if extents or built & counting:
-            strong.add(name)
-    return strong
+    return any(sum(text in built for text in array) >= least for array in evidence.arrays) or any(
+        token.text in built for token in evidence.first_factors
+    )
 
 
-def _used_as_a_tile(exercise: Exercise, names: Names, known: AbstractSet[str]) -> list[str]:
+def _used_as_a_tile(exercise: Exercise, evidence: Evidence, known: AbstractSet[str]) -> list[str]:
     """The names that the code uses as a tile.
 
     Steps from block to block are better evidence than extents of arrays, which may be padded.
     """
+    names = evidence.names
     follows = names.mentions("blockDim")
     if follows and len(exercise.launch.block) < 2:
         return []
-    steps = [token for step in block_steps(names) for token in step.factors if not follows]
-    arrays = shared_extents(names.tokens)
+    steps = [] if follows else evidence.factors
     if len(exercise.launch.block) > 1:
-        extents = [text for array in arrays for text in array if array.count(text) > 1]
+        extents = [text for array in evidence.arrays for text in array if array.count(text) > 1]
     else:
-        extents = [array[0] for array in arrays if len(array) == 1]
+        extents = [array[0] for array in evidence.arrays if len(array) == 1]
     counted = dict.fromkeys(token.text for token in steps if token.kind is Kind.NAME)
     both = [name for name in counted if name in extents]
     numbered = any(token.kind is Kind.NUMBER for token in steps)
     chosen = both or list(counted) or ([] if numbered else list(dict.fromkeys(extents)))
-    calls = _constant_functions(names.tokens)
+    calls = set(re.findall(r" constexpr (?:\S+ ){0,4}?(\S+) \( \) \{", names.code))
     return [
         name + CALL if name in calls else name
         for name in chosen
@@ -128,42 +108,9 @@ def _used_as_a_tile(exercise: Exercise, names: Names, known: AbstractSet[str]) -
     ]
 
 
-def _constant_functions(tokens: Sequence[Token]) -> set[str]:
-    """`side` of `constexpr int side() { return 8; }`."""
-    return {
-        tokens[place].text
-        for index, token in enumerate(tokens)
-        if token.text == "constexpr"
-        for place in range(index + 1, min(index + 6, len(tokens) - 3))
-        if [token.text for token in tokens[place + 1 : place + 4]] == ["(", ")", "{"]
-    }
-
-
 def _constants(names: Names) -> Iterator[str]:
+    """The macros, constants and template parameters of a file."""
     yield from (macro.name for macro in names.macros if not macro.function_like)
     yield from (token.text for token, _ in declared_constants(names.tokens))
-    yield from _braced(names.tokens)
-    yield from _template_parameters(names.tokens)
-
-
-def _braced(tokens: Sequence[Token]) -> Iterator[str]:
-    """`N` of `const int N{8}` and `const int N(8)`."""
-    for index, token in enumerate(tokens):
-        if token.text in {"const", "constexpr"}:
-            for place in range(index + 1, min(index + 6, len(tokens) - 2)):
-                if tokens[place].kind is not Kind.NAME:
-                    break
-                if tokens[place + 1].text in {"{", "("} and tokens[place + 2].text != ")":
-                    yield tokens[place].text
-
-
-def _template_parameters(tokens: Sequence[Token]) -> Iterator[str]:
-    """The last name of each parameter in `template <...>`."""
-    for index, token in enumerate(tokens):
-        if token.text != "template":
-            continue
-        for place in range(index + 1, min(index + 80, len(tokens))):
-            if tokens[place].text in {",", ">", "="} and tokens[place - 1].kind is Kind.NAME:
-                yield tokens[place - 1].text
-            if tokens[place].text in {">", ";", "{"}:
-                break
+    for parameters in re.findall(r" template < ([^>;{]*)", names.code):
+        yield from (words[-1] for each in parameters.split(",") if (words := each.partition("=")[0].split()))

@@ -118,7 +118,7 @@ def test_a_producer_and_a_consumer(device, schedule):
   if (t < 2) {{ INIT(full[t], 32); INIT(empty[t], 32); }}
   __syncthreads();
   float sum = 0;
-  for (int i = 0; i < 6; ++i) {{
+  for (int i = 0; i < 4; ++i) {{
     int slot = i % 2, parity = i / 2 % 2;
     if (t < 32) {{
       wait_for(empty[slot], parity ^ 1);
@@ -133,7 +133,7 @@ def test_a_producer_and_a_consumer(device, schedule):
   if (t >= 32) P[blockIdx.x * 32 + t - 32] = sum;
 }}"""
 
-    wanted = [21 * (31 - t) for t in range(32)] * 2
+    wanted = [10 * (31 - t) for t in range(32)] * 2
     assert device.output(text, grid=2, block=64, n=64, schedule=schedule) == wanted
 
 

@@ -53,7 +53,7 @@ def newer_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     file.write_text(ADDS_A_COLUMN)
     yield file
     monkeypatch.undo()
-    forget()
+    schema._known.cache_clear()
 
 
 @pytest.fixture
@@ -65,18 +65,15 @@ def newest(empty_url: str, empty: Engine, migrated_file: Path) -> Engine:
     return empty
 
 
-def forget() -> None:
-    schema.newest.cache_clear()
-    schema._script.cache_clear()
-
-
 def take_newer(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
     monkeypatch.setattr(schema, "FOLDER", file.parents[1])
-    forget()
+    schema._known.cache_clear()
 
 
-def test_there_is_one_newest_version() -> None:
-    assert ScriptDirectory(str(schema.FOLDER)).get_heads() == [schema.newest()]
+def test_versions_are_read_from_the_names_of_migrations() -> None:
+    there = ScriptDirectory(str(schema.FOLDER))
+    assert there.get_heads() == [schema.newest()]
+    assert {script.revision for script in there.walk_revisions()} == schema._known()
 
 
 def test_a_deleted_job_is_found_by_index_wherever_it_is_named() -> None:
@@ -221,7 +218,7 @@ def test_a_newer_database_is_left_alone(empty: Engine, newer_code: Path, monkeyp
     take_newer(monkeypatch, newer_code)
     upgrade(empty)
     monkeypatch.undo()
-    forget()
+    schema._known.cache_clear()
     for call in (check, upgrade):
         with pytest.raises(SchemaTooNew, match="Update the code") as told:
             call(empty)

@@ -122,6 +122,7 @@ def redis_url_of(redis) -> str:
     return f"redis://:{given['password']}@{given['host']}:{given['port']}/0"
 
 
+@pytest.mark.long("the short suite has it in the browser, with all processes of one machine")
 def test_from_the_portal_to_the_board(course, redis_url, tmp_path):
     made, url = course
     with House(tmp_path, url, redis_url) as house:

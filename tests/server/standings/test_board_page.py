@@ -128,8 +128,9 @@ def test_every_column_sorts_the_leaderboard_both_ways(portal, sort, turned):
         address = html.unescape((re.findall(r'href="([^"]*)" rel="next"', page) or [""])[0])
     assert not address
     assert len(seen) == len(set(seen)) == 120
-    said = [client.page(f"{BOARD}?sort={sort}&turned={way}") for way in ("", "yes")]
-    assert len({re.findall(r'id="in-order">([^<]+)<', each)[0] for each in said}) == 2
+    if turned:
+        said = [client.page(f"{BOARD}?sort={sort}&turned={way}") for way in ("", turned)]
+        assert len({re.findall(r'id="in-order">([^<]+)<', each)[0] for each in said}) == 2
     ranks = [int(line.split()[0]) for line in seen]
     if sort == "rank":
         assert ranks == sorted(ranks, reverse=bool(turned))

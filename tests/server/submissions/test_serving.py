@@ -29,7 +29,7 @@ from tests.worker.workplaces import wait_until
 pytestmark = ON_POSTGRESQL
 
 LONG = 60.0
-PEOPLE, EACH = 12, 5
+PEOPLE, EACH = 6, 5
 
 
 @dataclass

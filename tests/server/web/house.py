@@ -66,7 +66,7 @@ class House:
             reader = self.reader(role)
             answer = reader.get(path) if method == "GET" else reader.post_form(path)
             if method != "GET" and answer.status_code not in REFUSALS:
-                self.readers.clear()
+                self.readers.pop(role)
         text = answer.get_data().decode(errors="replace")  # a zip file has no text
         answer.close()
         return answer.status_code, text
@@ -78,7 +78,7 @@ class House:
         return path
 
     def reader(self, role: str) -> BrowserClient:
-        """Its session stays for the next page, until a form is accepted: that may end any session."""
+        """Its session stays for the next page, until a form of its own is accepted: that may end it."""
         if role not in self.readers:
             self.readers[role] = self.browser(role)
         return self.readers[role]

@@ -51,7 +51,7 @@ from tests.server.web.signed_in import COOKIE, BrowserClient, stranger
 # PostgreSQL refuses more than SQLite does; the many tries here are made on one of them.
 pytestmark = ON_POSTGRESQL
 
-CASES = int(os.environ.get("TILELAB_FORM_CASES", "70"))
+CASES = int(os.environ.get("TILELAB_FORM_CASES", "40"))
 ROLES = ("nobody", "student", "other", "assistant", "instructor", "root", "outsider")
 _IN_COURSE = {
     "student": Role.STUDENT,

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.compile.bundle import header_texts
-from kernels.compile.compilation import Compilation, compile_source
+from kernels.compile.compilation import Compilation
 from kernels.exercise import Exercise, Operation, find_exercise
 from kernels.judging.compare import is_poison
 from kernels.judging.inputs import factors, from_memory, output_of, to_memory
@@ -21,6 +20,7 @@ from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan, Plan, make_plan, plan_at, with_solution
 from kernels.measurement import Clocks
 from kernels.source.source_file import Source, read_source
+from tests.kernels.analysed import InProcess
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Numbers, WireCode
 from worker.gpu.backend import Code, Memory, Timed
 from worker.gpu.cpu_backend import CpuBackend
@@ -28,6 +28,8 @@ from worker.gpu.judge.code import judge_code
 from worker.gpu.judge.recipes import Recipe, values
 from worker.gpu.judge.verification import GUARD, Damage, Judge, Verified, Wrong
 from worker.gpu.measure_step import measure
+from worker.steps.compile_requests import compile_request
+from worker.steps.cpu_check import Job
 from worker.steps.gpu_measurement import wire_code
 
 ARCH = "sm_90"
@@ -55,21 +57,8 @@ def judge_wire() -> WireCode:
 
 
 def on_the_wire(source: Source, exercise: Exercise, plan: Plan) -> WireCode:
-    made = compile_source(
-        source.text,
-        exercise.kernel,
-        ARCH,
-        source.defines(exercise, plan.tile, plan.cases[0].sizes),
-        exercise.fmad,
-        plan.module_symbols,
-        headers=header_texts(source.text, KEPT),
-        kernels=source.kernels,
-        others={
-            name: tuple(parameter.ctype for parameter in each.parameters)
-            for name, each in exercise.kernels.items()
-            if name != exercise.kernel
-        },
-    )
+    job = Job(b"", exercise, ARCH, plan.seed, KEPT)
+    made = InProcess().compile(compile_request(job, source, plan))
     assert isinstance(made, Compilation), made
     return wire_code(made)
 

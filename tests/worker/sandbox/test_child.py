@@ -198,9 +198,9 @@ def test_a_long_error_is_cut_after_its_type():
 
 @pytest.mark.parametrize(("share", "kind"), [(0.0, Failure.ERROR), (0.6, Failure.TIME)])
 def test_what_a_child_was_killed_for_shows_in_the_time_that_it_had_used(share, kind):
-    with ProbeChild(Limits(wall_seconds=60, cpu_seconds=3)) as child:
+    with ProbeChild(Limits(wall_seconds=60, cpu_seconds=2)) as child:
         child.wait_ready()
-        killing = threading.Thread(target=kill_after, args=(child._process.pid, 3 * share))
+        killing = threading.Thread(target=kill_after, args=(child._process.pid, 2 * share))
         killing.start()
         with pytest.raises(SandboxFailure) as raised:
             child.request({"action": "spin", "arguments": []})
