@@ -346,9 +346,9 @@ def _missing_at_barriers(machine: Machine, lane: int) -> str:
     column = lane % machine.shape.blocks
     left = next((int(each[column]) for each in machine.awaited.values() if each[column]), 0)
     if left > 0:
-        return f"Asynchronous copies bring {left:,} bytes less than it was told to expect."
+        return f"Asynchronous copies bring {left:,} bytes less than it expects."
     if left < 0:
-        return f"Asynchronous copies bring {-left:,} bytes more than it was told to expect."
+        return f"Asynchronous copies bring {-left:,} bytes more than it expects."
     return "Fewer threads arrive at it than it was initialised for."
 
 
