@@ -123,15 +123,6 @@ def _takes_minutes(item: pytest.Item, usual: float) -> bool:
     return limit is not None and float(limit.args[0]) > usual
 
 
-@pytest.fixture(scope="session", autouse=True)
-def kept_compilations() -> Iterator[None]:
-    from tests.kept_compilations import run
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernels.compile.nvrtc.run", run)
-        yield
-
-
 @pytest.fixture(scope="session")
 def kept() -> Iterator[KeptProcesses]:
     """Sandboxed processes for jobs that need none of their own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from kernels.analysis.model import Analysis
@@ -24,11 +25,18 @@ from worker.steps.explanation import ExplainRequest, explain
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
 
 
+_COMPILED: dict[bytes, Compilation | tuple[Finding, ...]] = {}
+
+
 class InProcess:
     """Every stage without a process of its own; counts are those of the PTX."""
 
     def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
-        return compile_source(**asdict(request))
+        """Once in this process: the CPU's judge and the GPU's are often asked about one kernel."""
+        key = sha256(repr(request).encode()).digest()
+        if key not in _COMPILED:
+            _COMPILED[key] = compile_source(**asdict(request))
+        return _COMPILED[key]
 
     def evaluate(self, request: EvaluateRequest) -> Evaluated | tuple[Finding, ...]:
         return evaluate(**asdict(request))
