@@ -28,6 +28,8 @@ DEFAULT_ARCH = "sm_90"
 STATIC_SHARED_LIMIT = 49_152
 # Far more than a course kernel needs (tens of KB). It bounds the PTX reader and the messages.
 OUTPUT_LIMIT = 4 * 2**20
+_HOPPER, _ONLY_HOPPER = "sm_90", re.compile(r"\b(?:wgmma|setmaxnreg)\b")
+"""Instructions that only the architecture itself has, not those after it."""
 INCLUDE_MESSAGE = "This file includes a header that isn't on Tilelab's list. Remove the include."
 
 MEMORY_MESSAGE = (
@@ -98,6 +100,8 @@ def compile_source(
     """
     if not _ARCHITECTURE.fullmatch(arch) or arch.rstrip("af") not in nvrtc.supported_architectures():
         raise ValueError(f"unknown architecture {arch!r}")
+    if arch == _HOPPER and _ONLY_HOPPER.search(text):
+        arch = f"{arch}a"
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
         return (Finding(Verdict.REJECTED, "This file has bytes that aren't text. Save it as UTF-8."),)
     others = others or {}

@@ -26,6 +26,7 @@ from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
 from kernels.device.state.space import Memory, kind_of
 from kernels.device.tensor.forms import multiplication
+from kernels.device.tensor.wgmma import warpgroup_form
 
 _NO_MEMORY = {"const", "param"}
 
@@ -147,7 +148,7 @@ def _flops(item: Instruction) -> int:
     form = atomic_form(item.opcode)
     if form is not None:
         return form.flops
-    product = multiplication(item.opcode)
+    product = multiplication(item.opcode) or warpgroup_form(item.opcode)
     if product is not None:
         return product.operations
     found = operation(item.opcode, bool(item.operands) and isinstance(item.operands[0], Pair))

@@ -17,7 +17,8 @@ from kernels.device.execution.affine import add, affine_operation
 from kernels.device.execution.printing import assert_step, print_step
 from kernels.device.memory.access import Form, Step, load_step, memory_form, scope_of
 from kernels.device.memory.atomic import atomic_form, atomic_step
-from kernels.device.memory.bulk import COMMIT, BulkCopy, bulk_form, bulk_step, bulk_wait, bulk_wait_step, commit_bulk
+from kernels.device.memory.bulk import COMMIT as COMMIT_BULK
+from kernels.device.memory.bulk import BulkCopy, bulk_form, bulk_step, bulk_wait, bulk_wait_step, commit_bulk
 from kernels.device.memory.copies import commit_copies, copy_step, is_copy, wait_step
 from kernels.device.memory.store import store_step
 from kernels.device.ptx.constructs import waiting_place
@@ -44,6 +45,7 @@ from kernels.device.state.operands import CLOCK, Operands, Place, special_bits
 from kernels.device.state.space import LOCAL_BASE, SHARED_BASE
 from kernels.device.state.values import uniform, widened
 from kernels.device.tensor.lowering import tensor_step
+from kernels.device.tensor.wgmma import COMMIT, FENCE, WAIT, commit_products, product_step, wait_for_products
 from kernels.facts import Mistake
 
 _NOTHING = re.compile(
@@ -124,6 +126,8 @@ class Lowering(Operands):
     def _unguarded(self, pc: int, item: Instruction) -> LoweredStep:
         if is_scheduled(item) or _NOTHING.fullmatch(item.opcode):
             return LoweredStep(steps.nothing, pc)
+        if item.head == "wgmma":
+            return self._wgmma(pc, item)
         if is_tensor(item):
             run = tensor_step(self, item, waiting_place(item), partial(self._piece, pc, item))
             return LoweredStep(run, pc)
@@ -131,6 +135,15 @@ class Lowering(Operands):
             return self._warp(pc, item)
         reader = self._READERS.get(item.head)
         return reader(self, pc, item) if reader is not None else self._arithmetic(pc, item)
+
+    def _wgmma(self, pc: int, item: Instruction) -> LoweredStep:
+        if item.opcode == FENCE:
+            return LoweredStep(steps.nothing, pc)
+        if item.opcode == COMMIT:
+            return LoweredStep(commit_products, pc)
+        if item.opcode == WAIT and (allowed := _groups(item)) is not None:
+            return LoweredStep(wait_for_products(allowed), pc)
+        return LoweredStep(product_step(self, pc, item), pc)
 
     def _piece(self, pc: int, item: Instruction, form: Form, place: Place, words: tuple[int, ...]) -> Step:
         """Return the step that loads or stores a piece of a matrix."""
@@ -210,7 +223,7 @@ class Lowering(Operands):
         return LoweredStep(copy_step(pc, item.line, *places, size.value, given), pc)
 
     def _bulk(self, pc: int, item: Instruction) -> LoweredStep:
-        if item.opcode == COMMIT:
+        if item.opcode == COMMIT_BULK:
             return LoweredStep(commit_bulk, pc)
         if (kinds := bulk_wait(item.opcode)) is not None and (allowed := _groups(item)) is not None:
             return LoweredStep(bulk_wait_step(kinds, allowed), pc)

@@ -149,6 +149,6 @@ def bulk_wait_step(kinds: tuple[str, ...], allowed: int) -> Step:
         lanes = machine.active(mask)
         done = _groups(machine) - 1 - allowed
         for kind in kinds:
-            machine.races.ended(_of_groups(kind, lanes, done), lanes)
+            machine.races.ended(_of_groups(kind, lanes, done), lanes, 1)
 
     return wait

@@ -19,6 +19,7 @@ from kernels.device.state.values import Value, uniform
 from kernels.launch import Launch
 
 CHUNK_LANES = 16_384
+_DYNAMIC_ALIGN = 1024
 _CHUNK_BYTES = 64 << 20
 _MAX_THREAD_BYTES = 512 << 10
 
@@ -159,7 +160,9 @@ class Layout:
                 f".{variable.space} {plain_name(name)}", None, f"`{plain_name(name)}` is too large for the CPU device."
             )
         initialised = not self._observe or variable.space in {"global", "const"}
-        allocation = memory.place(name, variable.space, variable.size, copies, initialised=initialised)
+        allocation = memory.place(
+            name, variable.space, variable.size, copies, initialised=initialised, align=variable.align
+        )
         allocation.writable = variable.space != "const"
         allocation.element = variable.element
         shape = self._shapes.get(plain_name(name), ())
@@ -228,7 +231,12 @@ class Layout:
             if variable.space == "shared" and variable.external:
                 if dynamic is None:
                     dynamic = memory.place(
-                        name, "shared", self._launch.shared, (shape.blocks,), initialised=not self._observe
+                        name,
+                        "shared",
+                        self._launch.shared,
+                        (shape.blocks,),
+                        initialised=not self._observe,
+                        align=_DYNAMIC_ALIGN,
                     )
                 memory.by_name[name] = dynamic
             elif variable.space == "shared":

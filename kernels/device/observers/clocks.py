@@ -397,10 +397,13 @@ class Clocks:
             there = self._objects.setdefault((column, key), _Object())
             there.known = self.knowledge.join(there.known, number)
 
-    def ended(self, transfer: Transfer, lanes: NDArray[np.intp]) -> None:
-        for column, number in self._ends(transfer, lanes):
-            threads = lanes[lanes % self._columns == column] // self._columns
-            self._others = self._with(self._others, threads, column, number)
+    def ended(self, transfer: Transfer, lanes: NDArray[np.intp], together: int) -> None:
+        groups = lanes // self._columns // together
+        for group in np.unique(groups).tolist():
+            own = lanes[groups == group]
+            for column, number in self._ends(Transfer(transfer.line, transfer.times[groups == group]), own):
+                threads = own[own % self._columns == column] // self._columns
+                self._others = self._with(self._others, threads, column, number)
         self._when = None
 
     def _ends(self, transfer: Transfer, lanes: NDArray[np.intp]) -> Iterator[tuple[int, int]]:

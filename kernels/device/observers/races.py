@@ -157,8 +157,8 @@ class RaceObserver(Unwatched):
     def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable) -> None:
         self._clocks.ends_with(transfer, lanes, key)
 
-    def ended(self, transfer: Transfer, lanes: NDArray[np.intp]) -> None:
-        self._clocks.ended(transfer, lanes)
+    def ended(self, transfer: Transfer, lanes: NDArray[np.intp], together: int) -> None:
+        self._clocks.ended(transfer, lanes, together)
 
     def fence_proxy(self, mask: Mask | None) -> None:
         self._clocks.fence_proxy(mask)

@@ -11,7 +11,8 @@ from kernels.device.ptx.module import Address, Bounds, Instruction, Operand, Pai
 
 _BARRIERS = re.compile(r"(bar|barrier)(\.cta)?\.(sync|arrive|red)\b")
 _WARP_SYNCS = re.compile(r"bar\.warp\.sync|shfl\.sync|vote\.sync|match\.\w+\.sync|redux\.sync|elect\.sync|activemask")
-_TENSORS = frozenset({"wmma", "mma", "ldmatrix", "stmatrix", "movmatrix"})
+_TENSORS = frozenset({"wmma", "mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix"})
+_WGMMA_ORDER = ("wgmma.fence", "wgmma.commit_group", "wgmma.wait_group")
 _NO_RESULT = re.compile(
     r"(st|bra|brx|(bar|barrier)(\.cta)?\.(sync|arrive)|bar\.warp|membar|fence|red|ret|exit|trap|brkpt|nanosleep"
     r"|cp|prefetch|prefetchu|discard|applypriority|pmevent|griddepcontrol|call|stmatrix|wmma\.store)(\.|$)"
@@ -79,7 +80,7 @@ def is_warp_sync(instruction: Instruction) -> bool:
 
 def is_tensor(instruction: Instruction) -> bool:
     """Whether all lanes of a warp work on a matrix together here."""
-    return instruction.head in _TENSORS
+    return instruction.head in _TENSORS and not instruction.opcode.startswith(_WGMMA_ORDER)
 
 
 def is_jump(instruction: Instruction) -> bool:
@@ -106,7 +107,8 @@ def reads(instruction: Instruction) -> tuple[str, ...]:
         found.append(instruction.guard.register.name)
     has_result = bool(results(instruction))
     for position, operand in enumerate(instruction.operands):
-        if has_result and position == 0:
+        # The result of a product of four warps is an addend, too.
+        if has_result and position == 0 and instruction.head != "wgmma":
             continue
         found.extend(_registers_in(operand))
     return tuple(found)

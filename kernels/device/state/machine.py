@@ -30,6 +30,7 @@ class Machine:
     groups: for each thread, how many groups of copies it has closed
     awaited: for each barrier in shared memory by name and offset, the bytes that its phase needs, for each block
     bulk_groups: for each thread, the number of the group to which its next bulk copy belongs
+    warpgroup_groups: for each thread, the number of the group to which its next product of four warps belongs
     backwards: whether atomics of one instruction take effect from the last thread to the first
     alternates: whether this holds for every second such instruction only, so that two counters don't agree
     asked_who_is_active: whether a thread executed `__activemask()`
@@ -56,6 +57,7 @@ class Machine:
         "shape",
         "steps",
         "unset",
+        "warpgroup_groups",
     )  # fmt: skip
 
     def __init__(self, geometry: Geometry, memory: Memory, findings: Findings, registers: int) -> None:
@@ -71,6 +73,7 @@ class Machine:
         self.groups: NDArray[np.int64] | None = None
         self.awaited: dict[tuple[str, int], NDArray[np.int64]] = {}
         self.bulk_groups: NDArray[np.int64] | None = None
+        self.warpgroup_groups: NDArray[np.int64] | None = None
         self.output: Printer
         self.epochs = np.zeros((1, self.shape.blocks), np.int64)
         self.steps = 0
@@ -189,8 +192,11 @@ class Unwatched:
     def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable) -> None:
         """Operations of the async proxy end before the object `key` of their block is complete."""
 
-    def ended(self, transfer: Transfer, lanes: NDArray[np.intp]) -> None:
-        """Threads have waited for their operations of the async proxy up to these times."""
+    def ended(self, transfer: Transfer, lanes: NDArray[np.intp], together: int) -> None:
+        """Threads have waited for their operations of the async proxy up to these times.
+
+        together: so many threads in a row know the ends of each other's operations
+        """
 
     def fence_proxy(self, mask: Mask | None) -> None:
         """Threads executed a fence between their own accesses and those of the async proxy."""

@@ -23,6 +23,8 @@ SHARED_BASE = 1 << GENERIC_SHIFT
 LOCAL_BASE = 2 << GENERIC_SHIFT
 _FIRST_GLOBAL = 8
 _SHARED_SHIFT = 20
+_DESCRIBED = 1 << 18
+"""Descriptors of matrices hold so much of a shared address."""
 _LOCAL_SHIFT = 24
 _POISON = 0x7FFF_DEAD
 WRITTEN = 0b1111
@@ -182,6 +184,7 @@ class Memory:
         self._windows: dict[tuple[str, int], Allocation] = {}
         self.by_name: dict[str, Allocation] = {}
         self._next = {"global": _FIRST_GLOBAL, "shared": 1, "local": 1}
+        self._used = 0
 
     def place(
         self,
@@ -192,6 +195,7 @@ class Memory:
         *,
         initialised: bool,
         words: Words | None = None,
+        align: int = 16,
     ) -> Allocation:
         """Make a window for a variable. Constants and parameters count as global or local memory.
 
@@ -202,6 +206,11 @@ class Memory:
         self._next[kind] += 1
         # In the middle, so that addresses shortly before the variable belong to its window too.
         start = (number << _SHIFTS[kind]) + (1 << _SHIFTS[kind] - 1)
+        if kind == "shared":
+            # Their last 18 bits are as if the variables lay side by side, because descriptors hold no more.
+            self._used = -(-self._used // align) * align
+            start += self._used % _DESCRIBED
+            self._used += size
         allocation = Allocation(name, kind, start, size, copies, initialised=initialised, words=words)
         self._windows[kind, number] = allocation
         self.by_name[name] = allocation
@@ -212,6 +221,14 @@ class Memory:
             self._windows[kind, number] = allocation
         self.by_name.update(other.by_name)
         self._next.update({kind: number for kind, number in other._next.items() if kind == "global"})
+
+    def shared_from(self, described: int) -> int:
+        """Return what to add to the last bits of a shared address to get the address; 0 if no variable is there."""
+        for (kind, _), allocation in self._windows.items():
+            first = allocation.start % _DESCRIBED
+            if kind == "shared" and first <= described < first + allocation.size:
+                return allocation.start - first
+        return 0
 
     def find(self, space: str, address: int) -> Allocation | None:
         """Return the window of an address, which may be past its variable's end."""

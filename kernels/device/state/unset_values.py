@@ -24,6 +24,9 @@ from kernels.wording import at_line
 
 Origins = NDArray[np.int32]
 _REGISTER = 1 << 30
+_FLIGHT = 1 << 29
+"""Marks a result that isn't there yet, with the number of its group of products and the instruction."""
+_GROUP_BITS, _PC_BITS = 9, 20
 MEMORY, ADDRESS, BRANCH = "reaches memory", "is used as an address", "decides a branch"
 
 
@@ -110,6 +113,25 @@ class UnsetObserver:
             elif result in self.origins:
                 self.mark(result, None, mask)
 
+    # -- results that aren't there yet --------------------------------------------------------------------------------
+
+    def fly(self, registers: Sequence[int], pc: int, groups: NDArray[np.int64], mask: Mask | None) -> None:
+        """Note that registers get their values only once the threads have waited for a group of products."""
+        code = (_FLIGHT | (groups % (1 << _GROUP_BITS) << _PC_BITS) | pc + 1).astype(np.int32)
+        for register in registers:
+            known = self.origins.get(register)
+            if known is not None:
+                code = np.where((known == 0) | _flying(known), code, known)
+            self.mark(register, np.broadcast_to(code, self._grid), mask)
+
+    def land(self, groups: NDArray[np.int64], allowed: int, mask: Mask | None) -> None:
+        """Note that threads have waited for all groups before their present one, except the last `allowed`."""
+        for register, origins in list(self.origins.items()):
+            age = (groups - (origins >> _PC_BITS)) % (1 << _GROUP_BITS)
+            there = _flying(origins) & (age > allowed)
+            if there.any():
+                self.mark(register, np.where(there, np.int32(0), origins), mask)
+
     def choose(self, result: int, condition: NDArray[np.bool_], ways: tuple[int, int], mask: Mask | None) -> None:
         """Mark the result of a selection between two registers, thread by thread. Values not selected do no harm."""
         nothing = np.zeros((1, 1), np.int32)
@@ -159,7 +181,8 @@ class UnsetObserver:
             self._report(int(origin), pc, bad & (origins == origin), harm)
 
     def _report(self, origin: int, pc: int, where: NDArray[np.bool_], harm: str) -> None:
-        read_at = pc if origin == _REGISTER else origin - 1
+        early = origin & (_REGISTER | _FLIGHT) == _FLIGHT
+        read_at = pc if origin == _REGISTER else (origin & (1 << _PC_BITS) - 1 if early else origin) - 1
         line = self._lines[read_at]
 
         def describe() -> Described:
@@ -171,18 +194,26 @@ class UnsetObserver:
             if known is not None:
                 return known[0], known[1] + what, known[2]
             name = self._geometry.lane_name(lane)
+            if early:
+                message = f"{name} uses a result of `wgmma` before `wgmma.wait_group`."
+                return Example(block, (thread,), None), message + what, Facts(Mistake.TRANSFER)
             return Example(block, (thread,), None), f"{name} uses a variable that was never given a value." + what
 
         self._findings.add(Verdict.UNINITIALIZED_READ, line, int(np.count_nonzero(where)), describe)
 
-    def report_memory(self, pc: int, element: tuple[Allocation, int, int], count: int) -> None:
+    def report_memory(self, pc: int, element: tuple[Allocation, int, int], count: int, verb: str = "updates") -> None:
         """Report an instruction that read unset memory and wrote a result from it at once."""
         allocation, offset, lane = element
 
         def describe() -> tuple[Example, str]:
             block, thread = self._geometry.who(lane)
             name = element_name(allocation, offset)
-            message = f"{self._geometry.lane_name(lane)} updates `{name}`, which no thread has written."
+            message = f"{self._geometry.lane_name(lane)} {verb} `{name}`, which no thread has written."
             return Example.at(name, block, (thread,)), message
 
         self._findings.add(Verdict.UNINITIALIZED_READ, self._lines[pc], count, describe)
+
+
+def _flying(origins: Origins) -> NDArray[np.bool_]:
+    flying: NDArray[np.bool_] = origins & (_REGISTER | _FLIGHT) == _FLIGHT
+    return flying

@@ -12,11 +12,11 @@ from kernels.device.tensor.multiplication import Kinds
 
 Shape = tuple[int, int, int]
 
-_BITS = {
+BITS = {
     "f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s32": 32, "s8": 8, "u8": 8, "s4": 4, "u4": 4, "b1": 1,
     "e4m3": 8, "e5m2": 8,
 }  # fmt: skip
-_TYPE = "|".join(_BITS)
+_TYPE = "|".join(BITS)
 _SHAPE = r"m(?P<m>\d+)n(?P<n>\d+)k(?P<k>\d+)"
 _SPACE = r"(?:\.(?P<space>global|shared)(?:::cta)?)?"
 _MULTIPLY = re.compile(
@@ -137,7 +137,7 @@ def _fits(kinds: Kinds) -> bool:
     if a[0] in "sub":
         if a == "bf16":
             return b == a and kinds.d == kinds.c == "f32"
-        alike = _BITS[a] == _BITS[b] and b[0] in "sub" and bool(kinds.combine) == (a == "b1")
+        alike = BITS[a] == BITS[b] and b[0] in "sub" and bool(kinds.combine) == (a == "b1")
         return alike and kinds.d == kinds.c == "s32"
     sums = _SUMS.get(a, {"f16", "f32"})
     alike = a == b or {a, b} == {"e4m3", "e5m2"}
@@ -155,7 +155,7 @@ def _plain(match: re.Match[str]) -> Multiplication | None:
             for rows in (layouts[0] == "row", layouts[1] == "col")
         )
         return Multiplication(kinds, shape, _quad_sum(kinds.d), left, right, _quad_sum(kinds.c))
-    shapes = _FLOAT_SHAPES.get(kinds.a) or _INTEGER_SHAPES[_BITS[kinds.a]]
+    shapes = _FLOAT_SHAPES.get(kinds.a) or _INTEGER_SHAPES[BITS[kinds.a]]
     if layouts != ("row", "col") or shape not in shapes:
         return None
     m, n, k = shape
@@ -164,11 +164,11 @@ def _plain(match: re.Match[str]) -> Multiplication | None:
 
 
 def _quad_sum(kind: str) -> Fragment:
-    return QuadFragment(32, 8, _BITS[kind], 8, holds="row" if kind == "f16" else "mixed")
+    return QuadFragment(32, 8, BITS[kind], 8, holds="row" if kind == "f16" else "mixed")
 
 
 def _factor(rows: int, columns: int, kind: str, *, paired: bool = True, registers: int = 0) -> Fragment:
-    bits = _BITS[kind]
+    bits = BITS[kind]
     fragment = Fragment(rows, columns, bits, max(1, 32 // bits), paired)
     if not registers:
         return fragment
@@ -176,7 +176,7 @@ def _factor(rows: int, columns: int, kind: str, *, paired: bool = True, register
 
 
 def _sum(rows: int, columns: int, kind: str) -> Fragment:
-    return Fragment(rows, columns, _BITS[kind], 2)
+    return Fragment(rows, columns, BITS[kind], 2)
 
 
 def _of_wmma(match: re.Match[str]) -> Multiplication | None:

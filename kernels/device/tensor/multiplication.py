@@ -26,6 +26,7 @@ _FRACTION = 25
 _ZERO = np.int16(-8192)
 """The exponent of a zero: it never is the largest, even in a sum with another."""
 _WHOLE_IN_FLOAT32 = 2.0**24
+_FRACTION_OF_EIGHTS = 13
 _WHOLE_IN_FLOAT64 = 2.0**53
 _BEYOND_FLOAT32 = 2.0**128
 _MOST_TERMS = 1 << 20
@@ -94,20 +95,20 @@ def _whole_product(a: Float, b: Float, c: Float, most: float) -> Float | None:
     return total
 
 
-def _sums(a: Numbers, b: Numbers, c: Numbers) -> Float:
-    """The exact sums of one block before they are rounded into a type."""
-    if (whole := _whole_product(a.values, b.values, c.values, _WHOLE_IN_FLOAT32)) is not None:
+def _sums(a: Numbers, b: Numbers, c: Numbers, fraction: int = _FRACTION) -> Float:
+    """The exact sums of one block before they are rounded into a type. fraction: where each addend is cut."""
+    if (whole := _whole_product(a.values, b.values, c.values, 2.0 ** (fraction - 1))) is not None:
         return whole
     step = max(1, _MOST_TERMS // (c.values[0].size * a.values.shape[-1]))
     parts = [slice(start, start + step) for start in range(0, len(a.values), step)]
-    return np.concatenate([_cut_sums(a.some(part), b.some(part), c.some(part)) for part in parts])
+    return np.concatenate([_cut_sums(a.some(part), b.some(part), c.some(part), fraction) for part in parts])
 
 
-def _cut_sums(a: Numbers, b: Numbers, c: Numbers) -> Float:
+def _cut_sums(a: Numbers, b: Numbers, c: Numbers, fraction: int) -> Float:
     factors = a.exponents[:, :, np.newaxis], b.exponents[:, np.newaxis]
     top = np.maximum(np.add(*factors).max(axis=-1), c.exponents).astype(np.int64)
     top[top <= _ZERO // 2] = 0
-    scale = np.ldexp(1.0, _FRACTION - top)
+    scale = np.ldexp(1.0, fraction - top)
     terms = a.values[:, :, np.newaxis] * b.values[:, np.newaxis]
     terms *= scale[..., np.newaxis]
     total: Float = np.trunc(terms, out=terms).sum(axis=-1) + np.trunc(c.values * scale)
@@ -157,6 +158,23 @@ def _eight_bit_floats(kinds: Kinds, a: Matrices, b: Matrices, c: Matrices) -> Ma
     if kinds.d == "f32":
         return canonical32(bits.view(np.float32) + c.view(np.float32)).view(np.uint32)
     return canonical16(bits.view(np.float16) + c.view(np.float16)).view(np.uint16)
+
+
+def _eights_together(kinds: Kinds, a: Matrices, b: Matrices, c: Matrices) -> Matrices:
+    """The same for `wgmma`: one block, in which 13 bits are kept, also of a float32 sum."""
+    left, right = _with_own_exponents(a, kinds.a), _with_own_exponents(b, kinds.b)
+    exact = _sums(left, right, decoded(c, kinds.c), _FRACTION_OF_EIGHTS)
+    if kinds.d == "f32":
+        part, exponent = np.frexp(exact)
+        exact = np.ldexp(np.trunc(np.ldexp(part, _FRACTION_OF_EIGHTS + 1)), exponent - _FRACTION_OF_EIGHTS - 1)
+    return _BITS[kinds.d](exact)
+
+
+def _with_own_exponents(bits: Matrices, kind: str) -> Numbers:
+    """8-bit floats with the exponents of their own format, in which a subnormal has the smallest."""
+    places, bias = (3, 7) if kind == "e4m3" else (2, 15)
+    exponents = np.maximum(bits >> places & (1 << 7 - places) - 1, 1).astype(np.int64) - bias
+    return _numbers(decoded(bits, kind).values, exponents)
 
 
 def _on_ordinary_cores(kinds: Kinds, a: Matrices, b: Matrices, c: Matrices) -> Matrices:
@@ -222,6 +240,7 @@ class Kinds:
     combine: "and" or "xor" for single bits
     quads: whether it is m8n8k4 of float16
     block: how many products are added up at a time; 0 for all
+    eights: whether 8-bit factors are multiplied as they are, by `wgmma`
     """
 
     d: str
@@ -232,6 +251,7 @@ class Kinds:
     combine: str = ""
     quads: bool = False
     block: int = 0
+    eights: bool = False
 
 
 def multiply_add(kinds: Kinds, a: Matrices, b: Matrices, c: Matrices) -> Matrices:
@@ -244,7 +264,7 @@ def _function(kinds: Kinds) -> Callable[[Kinds, Matrices, Matrices, Matrices], M
     if kinds.quads:
         return _on_ordinary_cores
     if kinds.a in {"e4m3", "e5m2"}:
-        return _eight_bit_floats
+        return _eights_together if kinds.eights else _eight_bit_floats
     if kinds.a == "f64":
         return _doubles
     if kinds.a == "b1":

@@ -82,6 +82,14 @@ class Warps:
             if target is not None:
                 self._machine.write(target, from_array(array.view(integer)), mask, keep=True)
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """The number of each warp in its block."""
+        warps = np.arange(self._machine.shape.threads // WARP)
+        if self._chosen is not None:
+            return np.nonzero(self._chosen[: len(warps)])[0].astype(np.int64)
+        return np.repeat(warps, self._machine.shape.blocks).astype(np.int64)
+
     def first_lane(self, number: int) -> int:
         """The first thread of one of the warps, as its place among all threads of the chunk."""
         blocks = self._machine.shape.blocks
