@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from kernels.device.tensor.forms import EIGHT, Multiplication, matrix_access, multiplication
 from kernels.device.tensor.fragments import Fragment, unpacked
 from kernels.device.tensor.multiplication import multiply_add
+from tests.gpu import warpgroups
 from tests.kernels.device.tensor.matrices import KINDS, matrices
 
 Words = NDArray[Any]
@@ -214,6 +215,27 @@ def check_multiplications(chosen: Sequence[str], total: int, processes: int | No
     return wrong
 
 
+def check_warpgroups(chosen: Sequence[str], total: int, processes: int | None) -> int:
+    """Do the same for products of four warps, each of which is as many as four others."""
+    batch, wrong = _BATCH // 4, 0
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        waiting = {
+            opcode: [
+                pool.submit(warpgroups.types_differ, opcode, min(batch, total // 4 - first), first)
+                for first in range(0, total // 4, batch)
+            ]
+            for opcode in chosen
+        }
+        for opcode, batches in waiting.items():
+            differ = sum(each.result() for each in batches)
+            wrong += differ > 0
+            print(f"{opcode:75} {total // 4 * 4:>9,} matrices, {differ:,} differ", flush=True)
+    where = [(each, n) for each in warpgroups.descriptions() for n in (8, 64, 256)]
+    unlike = [each for each in where if warpgroups.description_differs(*each)]
+    print(f"{len(where)} descriptions of factors, {len(unlike)} differ", *unlike, sep="\n", flush=True)
+    return wrong + len(unlike)
+
+
 # -- loads and stores -------------------------------------------------------------------------------------------------
 
 
@@ -347,8 +369,10 @@ def main() -> int:
     ]
     print(f"{len(moves) + 12} loads and stores, {len(differ)} differ", *differ, sep="\n", flush=True)
     chosen = [opcode for opcode in opcodes() if asked.only in opcode]
-    wrong = check_multiplications(chosen, asked.fragments, asked.processes)
-    print(f"{len(chosen)} multiplications, {wrong} differ")
+    four = [opcode for opcode in warpgroups.opcodes() if asked.only in opcode]
+    wrong = check_warpgroups(four, asked.fragments, asked.processes)
+    wrong += check_multiplications(chosen, asked.fragments, asked.processes)
+    print(f"{len(chosen) + len(four)} multiplications, {wrong} differ")
     return 1 if wrong or differ else 0
 
 
