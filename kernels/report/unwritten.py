@@ -25,6 +25,9 @@ from kernels.report.source_facts import (
 from kernels.source.loops import Statement
 from kernels.verdict import Finding
 
+_PRODUCT = (
+    "Close the group of the product{at} with `wgmma.commit_group`, and wait for it with `wgmma.wait_group` first."
+)
 _SHUFFLE = (
     "Let every lane in the mask execute the shuffle{at}. Move it out of the `if`, or put fewer lanes into the mask."
 )
@@ -47,6 +50,8 @@ def unwritten_step(finding: Finding, lines: Sequence[str], *, padded: bool) -> S
     """The step after this finding. padded: whether only sizes with a partial tile fail, in a product of matrices."""
     name = finding.array
     if finding.example is None or not finding.example.element:
+        if finding.facts.mistake is Mistake.TRANSFER:
+            return Step("unwritten.product", _PRODUCT)
         shuffle = finding.facts.mistake is Mistake.SHUFFLE
         return Step("unwritten.shuffle", _SHUFFLE) if shuffle else _variable(finding, lines)
     if not name.isidentifier():

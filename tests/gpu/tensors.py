@@ -230,7 +230,7 @@ def check_warpgroups(chosen: Sequence[str], total: int, processes: int | None) -
             differ = sum(each.result() for each in batches)
             wrong += differ > 0
             print(f"{opcode:75} {total // 4 * 4:>9,} matrices, {differ:,} differ", flush=True)
-    where = [(each, n) for each in warpgroups.descriptions() for n in (8, 64, 256)]
+    where = [(each, n) for each in warpgroups.descriptions() for n in (8, 64, 96)]
     unlike = [each for each in where if warpgroups.description_differs(*each)]
     print(f"{len(where)} descriptions of factors, {len(unlike)} differ", *unlike, sep="\n", flush=True)
     return wrong + len(unlike)

@@ -6,8 +6,7 @@ import re
 
 _FEATURES = (
     (r"(mma|wgmma\.mma_async)\.sp\b", "sparse matrices on tensor cores"),
-    (r"wgmma\b", "matrix products of four warps together"),
-    (r"(wmma|mma|tcgen05|ldmatrix|stmatrix|movmatrix)\b", "this form of the tensor cores' instructions"),
+    (r"(wmma|mma|wgmma|tcgen05|ldmatrix|stmatrix|movmatrix)\b", "this form of the tensor cores' instructions"),
     (r"(barrier\.cluster|mapa|getctarank|clusterlaunchcontrol)\b|.*shared::cluster", "thread block clusters"),
     (r"mov .*%(n?cluster|is_explicit_cluster)", "thread block clusters"),
     (r"cp\.(reduce\.)?async\.bulk\.(prefetch\.)?tensor\b|tensormap\b", "copies with a tensor map (TMA)"),

@@ -144,7 +144,7 @@ def test_a_kernel_of_another_name():
     ("instruction", "name"),
     [
         ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2}, {%r3}, {%f5};", "mma"),
-        ("wgmma.fence.sync.aligned;", "wgmma.fence"),
+        ("tcgen05.fence::before_thread_sync;", "tcgen05.fence"),
         ("mbarrier.pending_tx.shared.b64 [%rd1], 5;", "mbarrier.pending_tx"),
         ("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "tex"),
         ("mov.u32 %r1, %nonsense;", ""),

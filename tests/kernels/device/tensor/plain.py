@@ -11,7 +11,7 @@ from kernels.device.tensor.multiplication import Kinds
 
 _WIDTHS = {"f16": (5, 10), "bf16": (8, 7), "tf32": (8, 23), "f32": (8, 23), "e4m3": (4, 3), "e5m2": (5, 2)}
 _NAN = {"f32": 0x7FFFFFFF, "f16": 0x7FFF}
-_CUT_AT = 25
+_CUT_AT, _CUT_OF_EIGHTS = 25, 13
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def product(a: Number, b: Number) -> Number:
     return Number(a.value * b.value, a.exponent + b.exponent)
 
 
-def added_up(terms: Sequence[Number]) -> Number:
+def added_up(terms: Sequence[Number], cut_at: int = _CUT_AT) -> Number:
     """The sum of one block: all terms cut at the same place."""
     infinities = {each.infinity for each in terms if each.infinity}
     if any(each.nan for each in terms) or len(infinities) > 1:
@@ -65,8 +65,16 @@ def added_up(terms: Sequence[Number]) -> Number:
     if infinities:
         return Number(infinity=infinities.pop())
     top = max((each.exponent for each in terms if each.value), default=0)
-    unit = Fraction(2) ** (top - _CUT_AT)
+    unit = Fraction(2) ** (top - cut_at)
     return Number(sum((math.trunc(each.value / unit) for each in terms), 0) * unit)
+
+
+def shortened(given: Number, places: int) -> Number:
+    """The number without what is behind so many places after its first one."""
+    if not given.value:
+        return given
+    unit = Fraction(2) ** (math.floor(math.log2(abs(given.value))) - places)
+    return Number(math.trunc(given.value / unit) * unit)
 
 
 def rounded(given: Number, kind: str, *, cut: bool) -> int:
@@ -98,6 +106,10 @@ def element(kinds: Kinds, a: Sequence[int], b: Sequence[int], c: int) -> int:
         raise NotImplementedError
     pairs = list(zip(a, b, strict=True))
     cut = kinds.d == "f32"
+    if kinds.eights:
+        terms = [product(number(x, kinds.a), number(y, kinds.b)) for x, y in pairs]
+        total = added_up([*terms, number(c, kinds.c)], _CUT_OF_EIGHTS)
+        return rounded(shortened(total, _CUT_OF_EIGHTS) if cut else total, kinds.d, cut=cut)
     if kinds.a in {"e4m3", "e5m2"}:
         bits = 0
         for part in (False, True):

@@ -18,6 +18,7 @@ _FLOATS = {
 }
 _ALL = [
     *(Kinds(d, a, b, d) for d, pairs in _FLOATS.items() for a, b in pairs),
+    *(Kinds(d, a, b, d, eights=True) for d, pairs in _FLOATS.items() for a, b in pairs if a[0] == "e"),
     Kinds("f32", "tf32", "tf32", "f32", block=4),
     *(Kinds("s32", f"{a}{bits}", f"{b}{bits}", "s32", saturates)
       for a in "su" for b in "su" for bits in (4, 8) for saturates in (False, True)),
