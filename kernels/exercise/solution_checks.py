@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kernels.exercise.model import ANY, FIXED, Exercise, Metric, Operand, Operation, Parameter, Role
 from kernels.exercise.table import ExerciseError
-from kernels.exercise.values import EXACT, LARGEST_HALF, UNSAID, ElementType, ValueKind, Values
+from kernels.exercise.values import EXACT, UNSAID, ElementType, ValueKind, Values
 from kernels.expression import Expression
 
 _MOST_LEVELS = 1 << 24
@@ -151,10 +151,9 @@ def _range_problem(operand: Operand, values: Values, names: Mapping[str, int]) -
         return "a variable needs a multiple of 4 bytes"
     low, high = values.low.evaluate(names), values.high.evaluate(names)
     if values.numbers:
-        if operand.type is ElementType.HALF and max(map(abs, values.numbers)) > LARGEST_HALF:
-            return f"the type `half` holds no number above {LARGEST_HALF:,}"
         if operand.type.is_float:
-            return ""
+            too_large = max(map(abs, values.numbers)) > operand.type.largest
+            return f"the type `{operand.type}` holds no number above {operand.type.largest:,.6g}" if too_large else ""
         low, high = int(min(values.numbers)), int(max(values.numbers))
     elif "low" not in values.kind.fields:
         low, high = 0, rows * columns if values.kind is ValueKind.PERMUTATION else 0

@@ -26,7 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.exercise import InputKind, Layout, Operation, Role
-from kernels.judging.drawn_values import DTYPES, draw_values
+from kernels.exercise.values import ElementType
+from kernels.judging.drawn_values import draw_values
+from kernels.judging.element_bits import DTYPES, bits, numbers
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
 
@@ -127,14 +129,14 @@ def _exact(values: NDArray[np.float64]) -> Expected:
     return Expected(values, np.zeros_like(values))
 
 
-def to_memory(matrix: Matrix, layout: Layout) -> Matrix:
-    """The matrix in the order of memory."""
-    return matrix.ravel(order="C" if layout is Layout.ROW_MAJOR else "F")
+def to_memory(matrix: Matrix, layout: Layout, kind: ElementType) -> Matrix:
+    """The bits of a matrix in the order of memory."""
+    return bits(matrix.ravel(order="C" if layout is Layout.ROW_MAJOR else "F"), kind)
 
 
 def from_memory(values: Matrix, plan: MatrixPlan) -> Matrix:
     """Rows and columns of a matrix from the order of memory, as numbers of its type."""
-    return in_rows(values.view(DTYPES[plan.type])[: plan.elements], plan)
+    return in_rows(numbers(values.view(DTYPES[plan.type])[: plan.elements], plan.type), plan)
 
 
 def in_rows(elements: Matrix, plan: MatrixPlan) -> Matrix:

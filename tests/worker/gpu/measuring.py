@@ -15,6 +15,7 @@ import numpy as np
 from kernels.compile.bundle import header_texts
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.exercise import Exercise, Operation, find_exercise
+from kernels.exercise.values import ElementType
 from kernels.judging.compare import is_poison
 from kernels.judging.inputs import factors, from_memory, output_of, to_memory
 from kernels.judging.operand_plan import MatrixPlan
@@ -141,7 +142,7 @@ class HostJudge:
         self.backend.release()
 
     def make(self, recipe: Recipe, memory: Memory) -> None:
-        self.backend.write(memory, to_memory(values(recipe), recipe.layout))
+        self.backend.write(memory, to_memory(values(recipe), recipe.layout, ElementType.FLOAT))
 
     def fill_guards(self, memory: Memory) -> None:
         for zone in self.backend.guards(memory):

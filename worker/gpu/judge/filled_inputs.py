@@ -108,7 +108,8 @@ class DrawnInputs:
 
     def _write(self, operands: Operands) -> None:
         for matrix in operands.case.given:
-            operands.write(self.backend, matrix, to_memory(self.made[matrix.name], matrix.layout))
+            values = to_memory(self.made[matrix.name], matrix.layout, matrix.type)
+            operands.write(self.backend, matrix, values)
 
     def fault(self, vector: int, repeat: int, seconds: float) -> Finding | None:  # noqa: ARG002 - the protocol's
         case, operands = self.operands.case, self.operands
