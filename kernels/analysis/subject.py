@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from kernels.compile.diagnostics import Resources
 from kernels.counters import Totals
 from kernels.evidence import AccessEvidence, Light, LineEvidence, Verb
+from kernels.exercise.values import ElementType
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.launch import Launch
 from kernels.occupancy import Occupancy
@@ -125,10 +126,12 @@ class Subject:
 
 
 def product_of(inputs: Sequence[MatrixPlan]) -> Product | None:
-    """The product of two matrices; None if the inputs aren't two matrices that fit."""
+    """The product of two matrices; None if the inputs aren't two matrices of floats that fit."""
     if len(inputs) != 2 or inputs[0].columns != inputs[1].rows:
         return None
     left, right = inputs
+    if {left.type, right.type} != {ElementType.FLOAT}:
+        return None  # the course's formulas count elements of 4 bytes
     return Product(left.rows, left.columns, right.columns)
 
 

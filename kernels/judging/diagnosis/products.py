@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product as pairs
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ def tile_products(product: Product) -> Iterator[Diagnosis]:
     """The incorrect indices that give the whole output."""
     if product.tile < 2:
         return
-    left, right = _tiles(product.left, product.tile), _tiles(product.right, product.tile)
+    left, right = (_tiles(each, product.tile, _kind(product)) for each in (product.left, product.right))
     needed = _text(product, _LEFT[0], _RIGHT[0])
     for of_left, of_right in [*pairs(_LEFT, _RIGHT)][1:]:
         if _gives(product, _cells(left, of_left), _cells(right, of_right)):
@@ -45,10 +46,15 @@ def _text(product: Product, left: tuple[str, str], right: tuple[str, str]) -> st
     return " by ".join(f"`{name}[{row}][{column}]`" for name, (row, column) in cells)
 
 
-def _tiles(matrix: Doubles, tile: int) -> Doubles:
+def _kind(product: Product) -> type[np.floating[Any]]:
+    """The type in which a thread adds up. Sums of whole numbers and of halves are exact in either."""
+    return np.float32 if product.actual.dtype == np.float32 else np.float64
+
+
+def _tiles(matrix: Doubles, tile: int, kind: type[np.floating[Any]]) -> Doubles:
     """The tiles by their row and column. Cells outside the matrix are 0."""
     rows, columns = (-(-size // tile) for size in matrix.shape)
-    padded = np.zeros((rows * tile, columns * tile), dtype=np.float32)
+    padded = np.zeros((rows * tile, columns * tile), dtype=kind)
     padded[: matrix.shape[0], : matrix.shape[1]] = matrix
     return padded.reshape(rows, tile, columns, tile).swapaxes(1, 2)
 
@@ -66,7 +72,7 @@ def _gives(product: Product, left: Doubles, right: Doubles) -> bool:
     tile, bound = product.tile, rounding(product)
     for row in range(left.shape[0]):
         # The axes are (column of tiles, ty, tx).
-        total = np.zeros((right.shape[1], tile, tile), dtype=np.float32)
+        total = np.zeros((right.shape[1], tile, tile), dtype=_kind(product))
         for phase, k in pairs(range(left.shape[1]), range(tile)):
             total += left[row, phase, k] * right[phase, :, k]
         values = total.swapaxes(0, 1).reshape(tile, -1)[: height - row * tile, :width].astype(np.float64)

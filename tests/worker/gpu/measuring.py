@@ -14,7 +14,7 @@ import numpy as np
 
 from kernels.compile.bundle import header_texts
 from kernels.compile.compilation import Compilation, compile_source
-from kernels.exercise import Exercise, Operation, find_exercise
+from kernels.exercise import Exercise, find_exercise
 from kernels.exercise.values import ElementType
 from kernels.judging.compare import is_poison
 from kernels.judging.inputs import factors, from_memory, output_of, to_memory
@@ -97,7 +97,7 @@ def request_for(
     small = [case for case in plan.cases if case.on_cpu and (case.name in cases or not cases)]
     plan = replace(plan, cases=(*small, ranked))
     solved: tuple[WireCode, ...] = ()
-    if exercise.operation is Operation.SOLUTION:
+    if exercise.needs_solution:
         own = read_source(exercise.solution_text.encode(), exercise)
         assert isinstance(own, Source), own
         solved = (on_the_wire(own, exercise, plan),)
