@@ -31,7 +31,7 @@ EXACT_UP_TO = {FLOAT: 2**24, HALF: 2**11, DOUBLE: 2**53, INT: 2**31 - 1}
 
 
 def typed_case(types, shape, kind, turn=0):
-    case = case_of(*shape, kind, turn)
+    case = case_of(shape[0], shape[1], shape[2], kind, turn)
     kinds = types.left, types.right, types.result
     typed = tuple(replace(each, type=own) for each, own in zip(case.matrices, kinds, strict=True))
     return replace(case, matrices=typed)

@@ -32,6 +32,7 @@ STARTERS = {
     "single-block": Verdict.REJECTED,
     "sparse-matrix-vector": Verdict.OUT_OF_BOUNDS,
     "stencil": Verdict.OUT_OF_BOUNDS,
+    "tensor-wmma": Verdict.REJECTED,
     "tiled": Verdict.OUT_OF_BOUNDS,
     "tiled-square": Verdict.REJECTED,
     "vector-addition": Verdict.OUT_OF_BOUNDS,

@@ -26,6 +26,10 @@ _RIGHT = (("k", "tx"), ("tx", "k"), ("k", "ty"), ("ty", "k"))
 """The row and column of the cell that a thread uses, the correct one first."""
 
 
+_FRAGMENT = 16
+"""The side of a fragment of wmma."""
+
+
 def tile_products(product: Product) -> Iterator[Diagnosis]:
     """The incorrect indices that give the whole output."""
     if product.tile < 2:
@@ -118,6 +122,28 @@ def reordered(product: Product) -> Iterator[Diagnosis]:
         if equal(product, values, rounding(product)):
             yield Diagnosis(key, text, names=names)
     yield from tile_products(product)
+    yield from _turned_fragments(product)
+
+
+def _turned_fragments(product: Product) -> Iterator[Diagnosis]:
+    """Products of matrices whose fragments are transposed, each in its place."""
+    if any(side % _FRAGMENT for side in (*product.left.shape, *product.right.shape)):
+        return
+    for names in (product.names[:1], product.names[1:2], product.names[:2]):
+        left, right = (
+            _turned(matrix) if name in names else matrix
+            for matrix, name in zip((product.left, product.right), product.names, strict=False)
+        )
+        if equal(product, left @ right, rounding(product)):
+            turned = " and ".join(f"`{name}`" for name in names)
+            text = f"Within each {_FRAGMENT} x {_FRAGMENT} tile, your kernel transposes {turned}."
+            yield Diagnosis("fragments", text, "Do the fragments' layouts fit the arrays?", names=names, in_all=True)
+
+
+def _turned(matrix: Doubles) -> Doubles:
+    rows, columns = matrix.shape
+    fragments = matrix.reshape(rows // _FRAGMENT, _FRAGMENT, columns // _FRAGMENT, _FRAGMENT)
+    return fragments.transpose(0, 3, 2, 1).reshape(rows, columns)
 
 
 def _missing_terms(product: Product, wrong: Mask) -> Diagnosis | None:
@@ -193,7 +219,7 @@ def _as_narrow(product: Product, values: Doubles) -> bool:
 
 
 def _sums(product: Product, narrow: Callable[[Doubles, bool], Doubles]) -> Iterator[Doubles]:
-    """The sums if each step rounds: of float products, of narrow products, and with fused steps."""
+    """The sums if each step rounds: of float products, of narrow products, with fused steps, and on tensor cores."""
     left, right = product.left, product.right
     halves = narrow(left, False), narrow(right, False)
 
@@ -210,6 +236,11 @@ def _sums(product: Product, narrow: Callable[[Doubles, bool], Doubles]) -> Itera
         total = np.zeros_like(product.expected.values)
         for k in range(left.shape[1]):
             total = narrow(total + of_term(np.outer(first[:, k], second[k])), False)
+        yield total
+    for block in _TENSOR_BLOCKS:
+        total = np.zeros_like(product.expected.values)
+        for k in range(0, left.shape[1], block):
+            total = narrow(total + left[:, k : k + block] @ right[k : k + block], False)
         yield total
 
 
@@ -254,6 +285,9 @@ _FORMATS: tuple[tuple[str, Callable[[Doubles, bool], Doubles]], ...] = (
 
 _STEPWISE = (_FORMATS[0], _FORMATS[2])
 """The formats that a kernel can add in. TF32 is only a format of factors."""
+
+_TENSOR_BLOCKS = (16, 8)
+"""So many products are added up before tensor cores round."""
 
 _LONGEST_SUM = 128
 """A longer sum takes too long to repeat step by step."""
