@@ -26,8 +26,8 @@ _RIGHT = (("k", "tx"), ("tx", "k"), ("k", "ty"), ("ty", "k"))
 """The row and column of the cell that a thread uses, the correct one first."""
 
 
-_FRAGMENT = 16
-"""The side of a fragment of wmma."""
+_FRAGMENTS = (16, 8)
+"""The sides of a fragment of wmma, and of a matrix of ldmatrix."""
 
 
 def tile_products(product: Product) -> Iterator[Diagnosis]:
@@ -127,22 +127,21 @@ def reordered(product: Product) -> Iterator[Diagnosis]:
 
 def _turned_fragments(product: Product) -> Iterator[Diagnosis]:
     """Products of matrices whose fragments are transposed, each in its place."""
-    if any(side % _FRAGMENT for side in (*product.left.shape, *product.right.shape)):
-        return
-    for names in (product.names[:1], product.names[1:2], product.names[:2]):
-        left, right = (
-            _turned(matrix) if name in names else matrix
-            for matrix, name in zip((product.left, product.right), product.names, strict=False)
-        )
+    names = product.names[:2]
+    for side, turned in pairs(_FRAGMENTS, (names[:1], names[1:], names)):
+        if any(extent % side for extent in (*product.left.shape, *product.right.shape)):
+            continue
+        left = _turned(product.left, side) if names[0] in turned else product.left
+        right = _turned(product.right, side) if names[1] in turned else product.right
         if equal(product, left @ right, rounding(product)):
-            turned = " and ".join(f"`{name}`" for name in names)
-            text = f"Within each {_FRAGMENT} x {_FRAGMENT} tile, your kernel transposes {turned}."
-            yield Diagnosis("fragments", text, "Do the fragments' layouts fit the arrays?", names=names, in_all=True)
+            which = " and ".join(f"`{name}`" for name in turned)
+            text = f"Within each {side} x {side} tile, your kernel transposes {which}."
+            yield Diagnosis("fragments", text, "Do the fragments' layouts fit the arrays?", names=turned, in_all=True)
 
 
-def _turned(matrix: Doubles) -> Doubles:
+def _turned(matrix: Doubles, side: int) -> Doubles:
     rows, columns = matrix.shape
-    fragments = matrix.reshape(rows // _FRAGMENT, _FRAGMENT, columns // _FRAGMENT, _FRAGMENT)
+    fragments = matrix.reshape(rows // side, side, columns // side, side)
     return fragments.transpose(0, 3, 2, 1).reshape(rows, columns)
 
 
