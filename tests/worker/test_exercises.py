@@ -32,6 +32,7 @@ STARTERS = {
     "single-block": Verdict.REJECTED,
     "sparse-matrix-vector": Verdict.OUT_OF_BOUNDS,
     "stencil": Verdict.OUT_OF_BOUNDS,
+    "tensor-int8": Verdict.WRONG_ANSWER,
     "tensor-mma": Verdict.WRONG_ANSWER,
     "tensor-wmma": Verdict.REJECTED,
     "tiled": Verdict.OUT_OF_BOUNDS,
