@@ -34,6 +34,7 @@ STARTERS = {
     "stencil": Verdict.OUT_OF_BOUNDS,
     "tensor-int8": Verdict.WRONG_ANSWER,
     "tensor-mma": Verdict.WRONG_ANSWER,
+    "tensor-pipeline": Verdict.DATA_RACE,
     "tensor-wmma": Verdict.REJECTED,
     "tiled": Verdict.OUT_OF_BOUNDS,
     "tiled-square": Verdict.REJECTED,
