@@ -9,7 +9,7 @@
 #define STRIDE (WORDS + 4)  // words from one line to the next; so eight lines start in different banks
 #define THREADS (2 * TILE_WIDTH)
 
-// sum += a * b, for a of 16 x 32 signed bytes, b of 32 x 8 and a sum of 16 x 8.
+// Adds the product of a (16 x 32 signed bytes) and b (32 x 8) to the sum.
 __device__ void multiply(int (&sum)[4], const int (&a)[4], const int (&b)[2]) {
     asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
                  "{%0, %1, %2, %3};"

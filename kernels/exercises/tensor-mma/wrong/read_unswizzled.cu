@@ -1,4 +1,4 @@
-// A matrix product with mma.sync. Chunks of 16 bytes lie swizzled in shared memory, so ldmatrix has no bank conflict.
+// A matrix product with mma.sync. Chunks of 16 bytes are swizzled in shared memory, so ldmatrix has no bank conflict.
 
 #include <cuda_bf16.h>
 
@@ -14,19 +14,19 @@ typedef __nv_bfloat16 bf16;
 
 __device__ unsigned sharedAddress(const bf16* place) { return (unsigned)__cvta_generic_to_shared(place); }
 
-// Loads four matrices of 8 x 8: threads 0 to 7 give the rows of the first one, threads 8 to 15 of the second, ...
+// Loads four matrices of 8 x 8. Threads 0 to 7 give the rows of the first one, threads 8 to 15 of the second.
 __device__ void loadMatrices(unsigned (&into)[4], const bf16* row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(into[0]), "=r"(into[1]), "=r"(into[2]), "=r"(into[3]) : "r"(sharedAddress(row)) : "memory");
 }
 
-// Loads two matrices of 8 x 8 and transposes each: threads 0 to 15 give the rows.
+// Loads two matrices of 8 x 8 and transposes each. Threads 0 to 15 give the rows.
 __device__ void loadTransposed(unsigned (&into)[2], const bf16* row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
                  : "=r"(into[0]), "=r"(into[1]) : "r"(sharedAddress(row)) : "memory");
 }
 
-// sum += a * b, for a of 16 x 16, b of 16 x 8 and a sum of 16 x 8.
+// Adds the product of a (16 x 16) and b (16 x 8) to the sum.
 __device__ void multiply(float (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
                  "{%0, %1, %2, %3};"
