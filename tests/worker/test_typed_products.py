@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from kernels.exercise import ExerciseError
+from kernels.judging.plan import make_plan
+from kernels.source.source_file import Source, read_source
 from kernels.verdict import Verdict
 from tests.gpu.solutions import graded_here
 from tests.marks import linux
 from tests.worker.gpu.measuring import Scripted, measured, request_for
 from tests.worker.in_process import graded, made
+from worker.steps.solution import Solution, with_solutions
 
 DEFINITION = """
 title = "A product"
@@ -147,6 +152,17 @@ def test_a_gpu_finds_an_incorrect_element_of_a_large_product(product, types):
     (finding,) = on_gpu(text, product).findings
     assert finding.kind is Verdict.WRONG_ANSWER
     assert "`C[19][17]` is " in finding.message
+
+
+def test_a_product_may_be_too_small_for_the_tile_of_the_solution(tmp_path):
+    small = DEFINITION.replace("ceil(cols/TILE), ceil(rows/TILE)", "cols/TILE, rows/TILE").replace("[8]", "[2, 8]")
+    small = small.replace("rows = 24, length = 24, cols = 24", 'rows = "TILE", length = "TILE", cols = "TILE"')
+    product = made(tmp_path, typed(small, TYPES[0]), typed(SOLUTION, TYPES[0]))
+    source = read_source(product.solution_text.encode(), product)
+    assert isinstance(source, Source)
+    plan = make_plan(product, None, 2, "5eed")
+    planned = with_solutions(plan, Solution(product, source, (Mock(),)))
+    assert {case.sizes["rows"] for case in planned.cases if case.solution is None} == {2}
 
 
 @pytest.mark.parametrize(
