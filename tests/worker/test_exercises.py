@@ -123,6 +123,28 @@ def test_every_exercise_with_a_solution_to_compare_with_has_five_wrong_kernels()
     }  # fmt: skip
 
 
+RIGHT = [(each.name, file) for each in EXERCISES.values() for file in sorted(each.root.glob("right/*.cu"))]
+
+
+@pytest.mark.parametrize("named", RIGHT, ids=lambda named: f"{named[0]}-{named[1].stem}")
+def test_another_correct_kernel_is_accepted(named, cache, kept):
+    report = graded_file(*named, cache, kept)
+    assert (report.verdict, report.findings) == (Verdict.ACCEPTED, ()), report.message
+
+
+def test_longer_rows_spare_fragments_of_half_their_bank_conflicts(cache, kept):
+    """The machine code loads such a fragment like `ldmatrix`, 16 bytes of eight rows at once."""
+    root = EXERCISES["tensor-wmma"].root
+    reports = [
+        graded_file("tensor-wmma", root / file, cache, kept, evidence=True)
+        for file in ("solution.cu", "right/longer_rows.cu")
+    ]
+    totals = [report.evidence.totals for report in reports]
+    assert [each.shared_load_requests for each in totals] == [1024, 1024]
+    # rows 64 bytes apart take four passes for each of the four matrices
+    assert [each.shared_load_conflicts for each in totals] == [1024 * 4 * 3, 0]
+
+
 def test_a_reduction_diverges_from_the_fifth_of_its_eight_iterations_on(cache, kept):
     """As the course has it for blocks of 256 threads: interleaved always, contiguous not before the fifth."""
     assert diverging("starter", cache, kept) == [8, 8, 8, 8, 8, 4, 2, 1]
