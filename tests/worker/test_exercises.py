@@ -128,7 +128,8 @@ RIGHT = [(each.name, file) for each in EXERCISES.values() for file in sorted(eac
 
 @pytest.mark.parametrize("named", RIGHT, ids=lambda named: f"{named[0]}-{named[1].stem}")
 def test_another_correct_kernel_is_accepted(named, cache, kept):
-    report = graded_file(*named, cache, kept)
+    name, file = named
+    report = graded_file(name, file, cache, kept)
     assert (report.verdict, report.findings) == (Verdict.ACCEPTED, ()), report.message
 
 
