@@ -300,7 +300,7 @@ def _next(subject: Subject) -> Advice:
 
 
 def _step(subject: Subject) -> str:
-    if subject.product is None:
+    if subject.product is None or not subject.of_floats:
         return ""
     each = subject.output_elements / subject.threads
     if not subject.shares:

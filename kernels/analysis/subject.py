@@ -81,6 +81,11 @@ class Subject:
         return self.totals.global_load_bytes / (size or FLOAT)
 
     @property
+    def of_floats(self) -> bool:
+        """Whether the course's formulas and next steps hold. They are for elements of 4 bytes, and threads that add."""
+        return all(operand.type is ElementType.FLOAT for operand in self.inputs)
+
+    @property
     def shared_bytes(self) -> int:
         return self.resources.shared_bytes + self.launch.shared
 
@@ -126,12 +131,10 @@ class Subject:
 
 
 def product_of(inputs: Sequence[MatrixPlan]) -> Product | None:
-    """The product of two matrices; None if the inputs aren't two matrices of floats that fit."""
+    """The product of two matrices; None if the inputs aren't two matrices that fit."""
     if len(inputs) != 2 or inputs[0].columns != inputs[1].rows:
         return None
     left, right = inputs
-    if {left.type, right.type} != {ElementType.FLOAT}:
-        return None  # the course's formulas count elements of 4 bytes
     return Product(left.rows, left.columns, right.columns)
 
 
