@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kernels.analysis.remedies import COARSE
-from kernels.analysis.subject import WARP, Subject, line_of_most
+from kernels.analysis.subject import FLOAT, WARP, Subject, line_of_most
 from kernels.evidence import INSTRUCTIONS_A_CYCLE, SECTORS_A_CYCLE, AccessEvidence, Advice, GoalResult, TheoryRow, Verb
 from kernels.occupancy import resource_title
 from kernels.wording import short_number
@@ -128,16 +128,22 @@ def _conflicts(subject: Subject, line: int, access: AccessEvidence) -> _Candidat
     text = (
         f"Line {line} {_VERBS[access.verb]} {name} with {ways:.3g}-way bank conflicts. Its threads want different "
         f"elements of one bank, so each {_NOUNS[access.verb]} takes {ways:.3g} times as long. "
-        f"{_other_banks(subject.shapes.get(access.name, ()), access.name)}"
+        f"{_other_banks(subject.shapes.get(access.name, ()), access)}"
     )
     return _Candidate(float(access.conflicts), Advice(text, line), f"shared_{access.verb}_conflicts")
 
 
-def _other_banks(shape: tuple[int, ...], name: str) -> str:
+def _other_banks(shape: tuple[int, ...], access: AccessEvidence) -> str:
     """How neighbouring threads get elements of different banks.
 
     Another order of the indices doesn't help if the array is written by rows and read by columns.
     """
+    name = access.name
+    if access.width > FLOAT:
+        # One element more would move rows off the addresses that such an access needs.
+        return (
+            f"Make the rows of `{name or 'the array'}` {access.width} bytes longer, so that they start in other banks."
+        )
     if not shape:
         return "Make `threadIdx.x` the last index, or make the rows of the array one element longer."
     if len(shape) == 1 or shape[-1] % 2:
@@ -294,7 +300,7 @@ def _next(subject: Subject) -> Advice:
 
 
 def _step(subject: Subject) -> str:
-    if subject.product is None:
+    if subject.product is None or not subject.of_floats:
         return ""
     each = subject.output_elements / subject.threads
     if not subject.shares:

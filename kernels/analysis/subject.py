@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from kernels.compile.diagnostics import Resources
 from kernels.counters import Totals
 from kernels.evidence import AccessEvidence, Light, LineEvidence, Verb
+from kernels.exercise.values import ElementType
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.launch import Launch
 from kernels.occupancy import Occupancy
@@ -78,6 +79,11 @@ class Subject:
         """Elements that threads requested from global memory, of the inputs' average size."""
         size = sum(operand.bytes for operand in self.inputs) / max(1, self.input_elements)
         return self.totals.global_load_bytes / (size or FLOAT)
+
+    @property
+    def of_floats(self) -> bool:
+        """Whether the course's formulas and next steps hold. They are for elements of 4 bytes, and threads that add."""
+        return all(operand.type is ElementType.FLOAT for operand in self.inputs)
 
     @property
     def shared_bytes(self) -> int:

@@ -23,7 +23,7 @@ _ALIKE = 5e-4
 def theory(subject: Subject, bandwidths: Sequence[float] = COURSE_BANDWIDTHS) -> tuple[TheoryRow, ...]:
     """The rows that fit the kernel and its exercise; none if the course has no formula."""
     match subject.operation:
-        case "matmul" if subject.product is not None:
+        case "matmul" if subject.product is not None and subject.of_floats:
             rows = _product_rows(subject, subject.product, bandwidths)
         case "sum":
             rows = sum_rows(subject)

@@ -20,7 +20,7 @@ _BY_WIDTH = {
 }  # fmt: skip
 _SAME = {
     "unsigned int": "int", "unsigned": "int", "unsigned*": "unsigned int*", "signed char*": "char*",
-    "half*": "__half*",
+    "half*": "__half*", "nv_bfloat16*": "__nv_bfloat16*",
 }  # fmt: skip
 _WIDTHS = {"int": "4 bytes", "long long": "8 bytes"}
 UNKNOWN = "a type of your own"

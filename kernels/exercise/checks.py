@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kernels.exercise.model import MOST_COMPILATIONS, Binding, Case, Exercise, InputKind, Launched, Operation, Role
-from kernels.exercise.solution_checks import check_solution, values_problem
+from kernels.exercise.product_types import ProductTypes
+from kernels.exercise.solution_checks import check_solution, check_variables, values_problem
 from kernels.exercise.table import ExerciseError
 from kernels.expression import ExpressionError
 from kernels.launch import MOST_THREADS, LaunchError
@@ -45,6 +46,7 @@ def check_whole(exercise: Exercise, path: Path) -> None:
         raise ExerciseError(path, "section", "only a sum has sections")
     _check_names(exercise, path)
     check_solution(exercise, path)
+    check_variables(exercise, path)
     _check_operands(exercise, path)
     _check_parameters(exercise, path)
     _check_inputs(exercise, path)
@@ -100,6 +102,10 @@ def _check_operands(exercise: Exercise, path: Path) -> None:
         expected, reason = _ROLES[exercise.operation]
         if (roles.count(Role.INPUT), roles.count(Role.OUTPUT)) != expected:
             raise ExerciseError(path, "operands", reason)
+    if exercise.operation is Operation.MATMUL:
+        (left, right), result = exercise.inputs, exercise.output
+        if reason := ProductTypes(left.type, right.type, result.type).problem:
+            raise ExerciseError(path, "operands", reason)
 
 
 def _check_parameters(exercise: Exercise, path: Path) -> None:
@@ -141,6 +147,8 @@ def _check_inputs(exercise: Exercise, path: Path) -> None:
             if kind not in kinds:
                 reason = f'"{kind}" makes no sense for "{exercise.operation}"; it takes '
                 raise ExerciseError(path, f"cases[{index}].inputs", reason + ", ".join(f'"{kind}"' for kind in kinds))
+            if kind is InputKind.REAL and not exercise.output.type.is_float:
+                raise ExerciseError(path, f"cases[{index}].inputs", '"real" needs floats as elements')
 
 
 def _own_macros(exercise: Exercise) -> Iterator[Mapping[str, int]]:
@@ -221,6 +229,9 @@ def _check_shapes(exercise: Exercise, sizes: Mapping[str, int], names: Mapping[s
     shapes = [operand.shape(names) for operand in (*exercise.inputs, *exercise.outputs)]
     every = [operand.shape(names) for operand in exercise.operands]
     problem = "" if min(map(min, every)) >= 1 else "an operand has no elements"
+    for operand, (rows, columns) in zip(exercise.operands, every, strict=True):
+        if operand.is_packed_variable and rows * columns * operand.type.bytes % 4:
+            problem = problem or f"the variable `{operand.symbol}` needs a multiple of 4 bytes"
     most = max(rows * columns for rows, columns in every)
     if most > _MOST_ELEMENTS:
         problem = f"an operand has {most:,} elements; {_MOST_ELEMENTS:,} are the most"

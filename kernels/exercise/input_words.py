@@ -25,7 +25,7 @@ INPUT_WORDS: Mapping[str, InputWords] = {
         "whole numbers, right", "wide whole numbers in the right matrix, -1 and 1 in the left"
     ),
     InputKind.PERMUTATION: InputWords(
-        "full precision", "numbers with all digits of a float, times a matrix that only moves and scales them"
+        "full precision", "numbers with all digits of their type, times a matrix that only moves and scales them"
     ),
     InputKind.REAL: InputWords("real numbers", "real numbers in short sums, compared within an error bound"),
     InputKind.INTEGERS: InputWords("whole numbers", "whole numbers whose sums are exact in any order"),

@@ -108,7 +108,6 @@ DEFINITION = "exercise.toml"
 _FILES = (DEFINITION, "handout.md", "starter.cu", "solution.cu")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NAME_RULE = "small letters, digits, single hyphens"
-_NEEDS_SOLUTION = re.compile(r"""^[ \t]*+operation[ \t]*+=[ \t]*+["']solution["']""", re.MULTILINE)
 _FIELDS = (
     "title", "operation", "kernel", "sizes", "metric", "largest_on_cpu", "parameters", "operands", "tile", "launch",
     "ranking", "analysis", "phases", "cases", "macros", "size_macros", "constants", "section", "fmad", "max_registers",
@@ -131,15 +130,7 @@ def load_exercise(folder: Path) -> Exercise:
         text = path.read_text("utf-8")
     except UnicodeDecodeError as error:
         raise ExerciseError(path, "", f"this is not TOML: {error}") from None
-    exercise = _whole(folder.name, with_solution(text, _solution_in(folder)), path, folder)
-    check_solution_given(exercise, path)
-    return exercise
-
-
-def check_solution_given(exercise: Exercise, path: Path) -> None:
-    """Check that an exercise that needs its solution's text has it. Raises ExerciseError."""
-    if exercise.operation is Operation.SOLUTION and not exercise.solution_text:
-        raise ExerciseError(path, "operation", 'write it on a line of its own: operation = "solution"')
+    return _whole(folder.name, with_solution(text, _solution_in(folder)), path, folder)
 
 
 def definition_in(folder: Path) -> str:
@@ -151,11 +142,23 @@ def definition_in(folder: Path) -> str:
 
 
 def with_solution(text: str, solution: bytes) -> str:
-    """The text of an exercise. For the operation `solution`, its first line has the solution."""
-    if not _NEEDS_SOLUTION.search(text):
+    """The text of an exercise. If it needs its solution, the first line has the solution."""
+    if not _needs_solution(text):
         return text
     # In TOML, a field of the whole file comes before all tables.
     return f"solution = {json.dumps(solution.decode(errors='replace'))}\n{without_solution(text)}"
+
+
+def _needs_solution(text: str) -> bool:
+    """Whether a device compares with the solution, as `Exercise.needs_solution`; False for a text that isn't TOML."""
+    try:
+        data = read_toml(text)
+    except (ValueError, RecursionError):
+        return False
+    operands = data.get("operands")
+    tables = [each for each in operands if isinstance(each, dict)] if isinstance(operands, list) else []
+    typed = any(each.get("type", ElementType.FLOAT) != ElementType.FLOAT for each in tables)
+    return data.get("operation") == Operation.SOLUTION or (data.get("operation") == Operation.MATMUL and typed)
 
 
 def _solution_in(folder: Path) -> bytes:

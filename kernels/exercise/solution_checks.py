@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kernels.exercise.model import ANY, FIXED, Exercise, Metric, Operand, Operation, Parameter, Role
 from kernels.exercise.table import ExerciseError
-from kernels.exercise.values import EXACT, LARGEST_HALF, UNSAID, ElementType, ValueKind, Values
+from kernels.exercise.values import EXACT, UNSAID, ElementType, ValueKind, Values
 from kernels.expression import Expression
 
 _MOST_LEVELS = 1 << 24
@@ -17,6 +17,7 @@ def check_solution(exercise: Exercise, path: Path) -> None:
     """Raise ExerciseError for the first contradiction in the fields of the operation `solution`."""
     if exercise.operation is not Operation.SOLUTION:
         _check_others(exercise, path)
+        _check_types(exercise, exercise.parameters, path, "")
         return
     if not exercise.outputs:
         raise ExerciseError(path, "operands", "a solution needs an operand with the role `output` or `inout`")
@@ -25,9 +26,6 @@ def check_solution(exercise: Exercise, path: Path) -> None:
     for index, operand in enumerate(exercise.operands):
         if operand.order != FIXED and (reason := _order_problem(exercise, operand)):
             raise ExerciseError(path, f"operands[{index}].order", reason)
-        if operand.is_packed_variable and operand.role is not Role.INPUT:
-            reason = f"a variable with elements of the type `{operand.type}` can only be an input"
-            raise ExerciseError(path, f"operands[{index}].binding", reason)
         for field, reason in _problems(exercise, operand):
             raise ExerciseError(path, f"operands[{index}].{field}", reason)
     if exercise.then and exercise.size_macros:
@@ -36,6 +34,13 @@ def check_solution(exercise: Exercise, path: Path) -> None:
     _check_types(exercise, exercise.parameters, path, "")
     for index, further in enumerate(exercise.then):
         _check_types(exercise, further.parameters, path, f"then[{index}].")
+
+
+def check_variables(exercise: Exercise, path: Path) -> None:
+    for index, operand in enumerate(exercise.operands):
+        if operand.is_packed_variable and operand.role is not Role.INPUT:
+            reason = f"a variable with elements of the type `{operand.type}` can only be an input"
+            raise ExerciseError(path, f"operands[{index}].binding", reason)
 
 
 def _check_types(exercise: Exercise, parameters: Sequence[Parameter], path: Path, where: str) -> None:
@@ -50,9 +55,9 @@ def _check_types(exercise: Exercise, parameters: Sequence[Parameter], path: Path
 
 
 def _check_others(exercise: Exercise, path: Path) -> None:
-    """Other operations have floats without further fields."""
+    """Other operations have no further fields. Only a product may have other types than float."""
     only = 'only the operation "solution" has this'
-    if exercise.solution_text:
+    if exercise.solution_text and not exercise.needs_solution:
         raise ExerciseError(path, "solution", only)
     if exercise.tolerance != EXACT:
         raise ExerciseError(path, "tolerance", only)
@@ -62,7 +67,7 @@ def _check_others(exercise: Exercise, path: Path) -> None:
         raise ExerciseError(path, "then", only)
     for index, operand in enumerate(exercise.operands):
         for field, given in (
-            ("type", operand.type is not ElementType.FLOAT),
+            ("type", operand.type is not ElementType.FLOAT and exercise.operation is not Operation.MATMUL),
             ("values", operand.values is not None),
             ("planes", operand.planes is not None),
             ("role", operand.role in {Role.INOUT, Role.SCRATCH}),
@@ -73,9 +78,6 @@ def _check_others(exercise: Exercise, path: Path) -> None:
     for index, parameter in enumerate(exercise.parameters):
         if parameter.value is not None:
             raise ExerciseError(path, f"parameters[{index}].value", only)
-        if parameter.operand and "float" not in parameter.ctype:
-            reason = f"`{parameter.operand}` has elements of the type `float`"
-            raise ExerciseError(path, f"parameters[{index}].type", reason)
 
 
 def _order_problem(exercise: Exercise, operand: Operand) -> str:
@@ -147,14 +149,11 @@ def values_problem(exercise: Exercise, names: Mapping[str, int]) -> str:
 
 def _range_problem(operand: Operand, values: Values, names: Mapping[str, int]) -> str:
     rows, columns = operand.shape(names)
-    if operand.is_packed_variable and rows * columns * operand.type.bytes % 4:
-        return "a variable needs a multiple of 4 bytes"
     low, high = values.low.evaluate(names), values.high.evaluate(names)
     if values.numbers:
-        if operand.type is ElementType.HALF and max(map(abs, values.numbers)) > LARGEST_HALF:
-            return f"the type `half` holds no number above {LARGEST_HALF:,}"
         if operand.type.is_float:
-            return ""
+            too_large = max(map(abs, values.numbers)) > operand.type.largest
+            return f"the type `{operand.type}` holds no number above {operand.type.largest:,.6g}" if too_large else ""
         low, high = int(min(values.numbers)), int(max(values.numbers))
     elif "low" not in values.kind.fields:
         low, high = 0, rows * columns if values.kind is ValueKind.PERMUTATION else 0

@@ -19,15 +19,18 @@ class ElementType(StrEnum):
     SHORT = "short"
     UNSIGNED_SHORT = "unsigned short"
     HALF = "half"
+    BFLOAT = "__nv_bfloat16"
+    E4M3 = "__nv_fp8_e4m3"
+    E5M2 = "__nv_fp8_e5m2"
 
     @property
     def code(self) -> str:
-        """Numpy's name: `f` for floats, `i` and `u` for whole numbers, and the bytes of an element."""
+        """Numpy's name of an element in memory: `f`, `i` or `u`, and its bytes. `u` also for floats without a name."""
         return _CODES[self]
 
     @property
     def is_float(self) -> bool:
-        return self.code[0] == "f"
+        return self in _FLOATS
 
     @property
     def bytes(self) -> int:
@@ -36,7 +39,17 @@ class ElementType(StrEnum):
     @property
     def digits(self) -> int:
         """The binary digits of a float."""
-        return _DIGITS[self.bytes]
+        return _FLOATS[self][0]
+
+    @property
+    def largest(self) -> float:
+        """The largest finite number of a float."""
+        return _FLOATS[self][1]
+
+    @property
+    def smallest_normal(self) -> float:
+        """The smallest positive number of a float with all its digits."""
+        return _FLOATS[self][2]
 
     @property
     def ulp(self) -> float:
@@ -47,7 +60,7 @@ class ElementType(StrEnum):
     def whole_range(self) -> tuple[int, int]:
         """The least and the largest whole number for an operand's elements. Every one between is exact."""
         if self.is_float or self is ElementType.LONG:
-            most = 1 << (self.digits if self.is_float else _DIGITS[8])
+            most = 1 << (self.digits if self.is_float else ElementType.DOUBLE.digits)
             return -most, most
         bits = 8 * self.bytes
         return (0, (1 << bits) - 1) if self.code[0] == "u" else (-(1 << bits - 1), (1 << bits - 1) - 1)
@@ -69,10 +82,23 @@ _CODES = {
     ElementType.SHORT: "i2",
     ElementType.UNSIGNED_SHORT: "u2",
     ElementType.HALF: "f2",
+    ElementType.BFLOAT: "u2",
+    ElementType.E4M3: "u1",
+    ElementType.E5M2: "u1",
 }
-_DIGITS = {2: 11, 4: 24, 8: 53}
-_SPELLINGS = {ElementType.UNSIGNED: ("unsigned int", "unsigned"), ElementType.HALF: ("half", "__half")}
-LARGEST_HALF = 65504
+_FLOATS = {
+    ElementType.FLOAT: (24, (2 - 2.0**-23) * 2.0**127, 2.0**-126),
+    ElementType.DOUBLE: (53, (2 - 2.0**-52) * 2.0**1023, 2.0**-1022),
+    ElementType.HALF: (11, 65504.0, 2.0**-14),
+    ElementType.BFLOAT: (8, (2 - 2.0**-7) * 2.0**127, 2.0**-126),
+    ElementType.E4M3: (4, 448.0, 2.0**-6),
+    ElementType.E5M2: (3, 57344.0, 2.0**-14),
+}
+_SPELLINGS = {
+    ElementType.UNSIGNED: ("unsigned int", "unsigned"),
+    ElementType.HALF: ("half", "__half"),
+    ElementType.BFLOAT: ("__nv_bfloat16", "nv_bfloat16"),
+}
 
 
 class ValueKind(StrEnum):

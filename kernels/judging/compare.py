@@ -131,7 +131,9 @@ def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
     row, column = divmod(int(np.argmax(wrong)), wrong.shape[1])
     found, right = output.actual[row, column], output.expected.values[row, column]
     written = not is_poison(found[np.newaxis])[0]
-    element, allowed = Element(output.names[-1], (row,) if output.vector else (row, column)), ""
+    element = Element(output.names[-1], (row,) if output.vector else (row, column))
+    bound = output.expected.bound[row, column]
+    allowed = f" (± {bound:.2g})" if bound else ""
     if isinstance(output, Solved):
         element, allowed = output.name_of(row, column), output.allowed and f" ({output.allowed})"
     return Mismatch(

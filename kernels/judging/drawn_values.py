@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.exercise.model import InputKind
-from kernels.exercise.values import ElementType, ValueKind
+from kernels.exercise.values import ValueKind
+from kernels.judging.element_bits import held
 from kernels.judging.operand_plan import MatrixPlan, ValuesPlan
 
 Numbers = NDArray[Any]
 
-DTYPES: Mapping[ElementType, np.dtype[Any]] = {each: np.dtype(each.code) for each in ElementType}
 _BOXES = 6
 _TIED = 4
 _ORDERS = frozenset({InputKind.ASCENDING, InputKind.DESCENDING})
@@ -44,7 +44,7 @@ def draw_values(
         if inputs in _ARRANGED.get(values.kind, ()):
             drawn = _arranged(random, drawn.ravel(), inputs)
             drawn = np.sort(drawn) if values.kind is ValueKind.SORTED else drawn
-        made[matrix.name] = drawn.reshape(matrix.rows, matrix.columns).astype(DTYPES[matrix.type])
+        made[matrix.name] = held(drawn, matrix.type).reshape(matrix.rows, matrix.columns)
     return made
 
 

@@ -3,12 +3,12 @@
 Integers: the wide operand has nonzero integers of up to 13 bits. The narrow operand has -1 and 1. In long dot products
 it also has zeros, which leave at most 2,048 nonzeros. So the sum of |a||b| is at most 2,048 * 8,191, below 2**24. Every
 partial sum is then an integer that float32 holds exactly, in any order, fused or not. The wide operand has no zero, so
-a missing term always shows.
+a missing term always shows. Other types have limits of their own (`kernels.exercise.product_types`).
 
 Permutation: full 24-bit mantissas times a matrix with one signed power of two in each row (or column). Every output is
 one scaled input element. It is exact at any size, and a rounded operand changes its last bits.
 
-Real: any real numbers, compared within the bound that float32 keeps in every order of summation. They serve short dot
+Real: any real numbers, compared within the bound that the types keep in every order of summation. They serve short dot
 products only, because a loose bound can't tell float32 from a narrower format.
 
 Operations other than products use positive integers so small that a section adds up to at most 2**23. A missing or
@@ -26,18 +26,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.exercise import InputKind, Layout, Operation, Role
-from kernels.judging.drawn_values import DTYPES, draw_values
+from kernels.exercise.product_types import ProductTypes
+from kernels.exercise.values import ElementType
+from kernels.judging.drawn_values import draw_values
+from kernels.judging.element_bits import DTYPES, bits, held, numbers
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
 
 Matrix = NDArray[Any]
 
-WIDE_LIMIT = 2**13 - 1
-NONZERO_LIMIT = 2**11
+_FLOATS = ProductTypes(ElementType.FLOAT, ElementType.FLOAT, ElementType.FLOAT)
+WIDE_LIMIT = _FLOATS.wide(ElementType.FLOAT)
+NONZERO_LIMIT = _FLOATS.nonzeros(ElementType.FLOAT, ElementType.FLOAT)
 REAL_LENGTH_LIMIT = 32
 SECTION_LIMIT = 2**23
 _SCALES = 4
-_UNIT_ROUNDOFF = 2.0**-24
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,10 @@ def make_inputs(case: CasePlan, seed: int) -> dict[str, Matrix]:
         case InputKind.INTEGERS:
             return {m.name: _whole(random, (m.rows, m.columns), case.section) for m in case.inputs_of_kernel}
         case InputKind.MANTISSAS:
-            return {m.name: _mantissas(random, (m.rows, m.columns)) for m in case.inputs_of_kernel}
+            return {
+                m.name: _mantissas(random, (m.rows, m.columns), m.type).astype(np.float32)
+                for m in case.inputs_of_kernel
+            }
     return _make_factors(case, random, case.turn + seed)
 
 
@@ -81,19 +87,27 @@ def _make_factors(case: CasePlan, random: np.random.Generator, turn: int) -> dic
     """Both factors of a product. turn: decides between the alternatives of a kind."""
     left, right = factors(case)
     left_shape, right_shape = (left.rows, left.columns), (right.rows, right.columns)
+    types, first, second = product_types(case), left.type, right.type
     match case.inputs:
         case InputKind.INTEGERS_LEFT:
-            made = _wide(random, left_shape), _narrow(random, right_shape, axis=0)
+            narrow = _narrow(random, right_shape, 0, types, second, types.nonzeros(first, second))
+            made = _wide(random, left_shape, types, first), narrow
         case InputKind.INTEGERS_RIGHT:
-            made = _narrow(random, left_shape, axis=1), _wide(random, right_shape)
+            narrow = _narrow(random, left_shape, 1, types, first, types.nonzeros(second, first))
+            made = narrow, _wide(random, right_shape, types, second)
         case InputKind.PERMUTATION if turn % 2:
-            made = _permutation(random, left_shape), _mantissas(random, right_shape)
+            made = _permutation(random, left_shape, first), _mantissas(random, right_shape, second)
         case InputKind.PERMUTATION:
-            turned = _permutation(random, (right.columns, right.rows)).T
-            made = _mantissas(random, left_shape), np.ascontiguousarray(turned)
+            turned = _permutation(random, (right.columns, right.rows), second).T
+            made = _mantissas(random, left_shape, first), np.ascontiguousarray(turned)
         case _:
-            made = _real(random, left_shape), _real(random, right_shape)
-    return {left.name: made[0], right.name: made[1]}
+            made = random.uniform(-1.0, 1.0, left_shape), random.uniform(-1.0, 1.0, right_shape)
+    return {left.name: held(made[0], first), right.name: held(made[1], second)}
+
+
+def product_types(case: CasePlan) -> ProductTypes:
+    left, right = factors(case)
+    return ProductTypes(left.type, right.type, output_of(case).type)
 
 
 def expected_product(case: CasePlan, inputs: Mapping[str, Matrix]) -> Expected:
@@ -101,11 +115,13 @@ def expected_product(case: CasePlan, inputs: Mapping[str, Matrix]) -> Expected:
     values = a @ b
     if case.inputs is not InputKind.REAL:
         return _exact(values)
-    length = a.shape[1]
+    length, types = a.shape[1], product_types(case)
     if length > REAL_LENGTH_LIMIT:
         raise ValueError(f"real inputs are judged up to {REAL_LENGTH_LIMIT} terms, not {length}")
-    gamma = length * _UNIT_ROUNDOFF / (1 - length * _UNIT_ROUNDOFF)
-    return Expected(values, gamma * (np.abs(a) @ np.abs(b)))
+    gamma = length * types.step / (1 - length * types.step)
+    # Tensor cores align a subnormal factor as if it were the smallest normal number.
+    sizes = np.maximum(np.abs(a), types.left.smallest_normal) @ np.maximum(np.abs(b), types.right.smallest_normal)
+    return Expected(values, gamma * sizes + length * types.result.smallest_normal * types.result.ulp)
 
 
 def expected_sums(case: CasePlan, inputs: Mapping[str, Matrix]) -> Expected:
@@ -127,14 +143,14 @@ def _exact(values: NDArray[np.float64]) -> Expected:
     return Expected(values, np.zeros_like(values))
 
 
-def to_memory(matrix: Matrix, layout: Layout) -> Matrix:
-    """The matrix in the order of memory."""
-    return matrix.ravel(order="C" if layout is Layout.ROW_MAJOR else "F")
+def to_memory(matrix: Matrix, layout: Layout, kind: ElementType) -> Matrix:
+    """The bits of a matrix in the order of memory."""
+    return bits(matrix.ravel(order="C" if layout is Layout.ROW_MAJOR else "F"), kind)
 
 
 def from_memory(values: Matrix, plan: MatrixPlan) -> Matrix:
     """Rows and columns of a matrix from the order of memory, as numbers of its type."""
-    return in_rows(values.view(DTYPES[plan.type])[: plan.elements], plan)
+    return in_rows(numbers(values.view(DTYPES[plan.type])[: plan.elements], plan.type), plan)
 
 
 def in_rows(elements: Matrix, plan: MatrixPlan) -> Matrix:
@@ -142,12 +158,12 @@ def in_rows(elements: Matrix, plan: MatrixPlan) -> Matrix:
     return elements.reshape((plan.rows, plan.columns), order="C" if plan.layout is Layout.ROW_MAJOR else "F")
 
 
-def _signs(random: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int64]:
-    return 2 * random.integers(0, 2, shape) - 1
+def _signs(random: np.random.Generator, shape: tuple[int, int], kind: ElementType) -> NDArray[np.int64]:
+    return np.ones(shape, np.int64) if kind is ElementType.BYTE else 2 * random.integers(0, 2, shape) - 1
 
 
-def _wide(random: np.random.Generator, shape: tuple[int, int]) -> Matrix:
-    return (random.integers(1, WIDE_LIMIT + 1, shape) * _signs(random, shape)).astype(np.float32)
+def _wide(random: np.random.Generator, shape: tuple[int, int], types: ProductTypes, kind: ElementType) -> Matrix:
+    return random.integers(1, types.wide(kind) + 1, shape) * _signs(random, shape, kind)
 
 
 def _whole(random: np.random.Generator, shape: tuple[int, int], section: int) -> Matrix:
@@ -155,30 +171,32 @@ def _whole(random: np.random.Generator, shape: tuple[int, int], section: int) ->
     return random.integers(1, limit + 1, shape).astype(np.float32)
 
 
-def _narrow(random: np.random.Generator, shape: tuple[int, int], axis: int) -> Matrix:
-    """-1 and 1, with zeros only if a dot product along `axis` would have too many terms."""
-    values = _signs(random, shape)
-    if shape[axis] > NONZERO_LIMIT:
+def _narrow(
+    random: np.random.Generator, shape: tuple[int, int], axis: int, types: ProductTypes, kind: ElementType, most: int
+) -> Matrix:
+    """-1 and 1, or all that whole numbers have. Zeros only if a dot product along `axis` had more than `most` terms."""
+    values = _signs(random, shape, kind)
+    if shape[axis] > most:
         ranks = random.permuted(np.indices(shape)[axis], axis=axis)
-        values[ranks >= NONZERO_LIMIT] = 0
-    return values.astype(np.float32)
+        values[ranks >= most] = 0
+    return values if kind.is_float else values * random.integers(1, types.narrow(kind) + 1, shape)
 
 
-def _mantissas(random: np.random.Generator, shape: tuple[int, int]) -> Matrix:
-    """Odd integers of exactly 24 bits, which no narrower format holds."""
-    return ((random.integers(2**22, 2**23, shape) * 2 + 1) * _signs(random, shape)).astype(np.float32)
+def _mantissas(random: np.random.Generator, shape: tuple[int, int], kind: ElementType) -> Matrix:
+    """Odd integers with all binary digits of a float, which no narrower format holds, or any whole numbers but 0."""
+    if not kind.is_float:
+        return random.integers(1, kind.whole_range[1] + 1, shape) * _signs(random, shape, kind)
+    low, high = 1 << kind.digits - 2, 1 << kind.digits - 1
+    return (random.integers(low, high, shape) * 2 + 1) * _signs(random, shape, kind)
 
 
-def _permutation(random: np.random.Generator, shape: tuple[int, int]) -> Matrix:
+def _permutation(random: np.random.Generator, shape: tuple[int, int], kind: ElementType) -> Matrix:
     """One signed power of two in every row, and in every column as far as the rows suffice."""
     rows, columns = shape
     rounds = [random.permutation(columns) for _ in range(-(-rows // columns))]
     chosen = np.concatenate(rounds)[:rows]
-    scales = np.exp2(random.integers(-_SCALES, _SCALES + 1, rows)) * _signs(random, (rows, 1))[:, 0]
-    values = np.zeros(shape, dtype=np.float32)
+    smallest = -_SCALES if kind.is_float else 0
+    scales = np.exp2(random.integers(smallest, _SCALES + 1, rows)) * _signs(random, (rows, 1), kind)[:, 0]
+    values = np.zeros(shape)
     values[np.arange(rows), chosen] = scales
     return values
-
-
-def _real(random: np.random.Generator, shape: tuple[int, int]) -> Matrix:
-    return random.uniform(-1.0, 1.0, shape).astype(np.float32)

@@ -15,7 +15,7 @@ from kernels.device import Budget, Buffer, Execution, Schedule
 from kernels.facts import Facts
 from kernels.judging.compare import NEVER_WRITTEN, POISON, Mismatch, Output, mismatch, wrong_elements
 from kernels.judging.diagnosis import diagnose
-from kernels.judging.inputs import Matrix, from_memory, make_inputs, to_memory
+from kernels.judging.inputs import Matrix, from_memory, in_rows, make_inputs, to_memory
 from kernels.judging.limits import launch_finding, with_launch
 from kernels.judging.operations import results, work
 from kernels.judging.outcomes import CUT_SHORT, REPEATED, TOO_LARGE, Outcome, merge, size_text, value_text, wrong_answer
@@ -276,7 +276,7 @@ def buffers(case: CasePlan, inputs: dict[str, Matrix]) -> list[Buffer]:
     for matrix in case.matrices:
         given, columns = inputs.get(matrix.name), 0 if matrix.vector else matrix.row_length
         if given is not None:
-            values = to_memory(given, matrix.layout)
+            values = to_memory(given, matrix.layout, matrix.type)
         else:
             values = np.full(matrix.words, POISON, dtype=np.float32).view(np.uint8)[: matrix.bytes]
         values = values.view(f"f{matrix.type.bytes}" if matrix.type.bytes > 1 else np.uint8)
@@ -318,12 +318,14 @@ def _kinds(findings: Iterable[Finding]) -> str:
 
 def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execution) -> Iterable[Finding]:
     for matrix in case.inputs_of_kernel:
-        before, after = inputs[matrix.name], from_memory(execution.values[matrix.name], matrix)
+        given = to_memory(inputs[matrix.name], matrix.layout, matrix.type)
+        stored = execution.values[matrix.name]
         # Bits show a change that values hide: a NaN differs from itself, and -0 equals 0.
         bits = f"u{matrix.type.bytes}"
-        changed = before.view(bits) != np.ascontiguousarray(after).view(bits)
+        changed = in_rows(given.view(bits) != stored.view(bits)[: matrix.elements], matrix)
         if not changed.any():
             continue
+        before, after = from_memory(given, matrix), from_memory(stored, matrix)
         row, column = divmod(int(np.argmax(changed)), matrix.columns)
         element = matrix.element(row, column)
         yield Finding(

@@ -54,7 +54,7 @@ def results(
         if solved is None:
             return ()
         return tuple(solved_output(case, tile, matrix, ran.values, solved, ran.unwritten) for matrix in case.outputs)
-    return (_computed(case, tile, inputs, ran.values),)
+    return (_computed(case, tile, inputs, ran),)
 
 
 def solved_output(
@@ -109,11 +109,9 @@ def tolerance_text(case: CasePlan) -> str:
     return f"± {text}" if text else ""
 
 
-def _computed(
-    case: CasePlan, tile: int, inputs: Mapping[str, Matrix], values: Mapping[str, Matrix]
-) -> Product | Sums | Transposed:
+def _computed(case: CasePlan, tile: int, inputs: Mapping[str, Matrix], ran: Execution) -> Product | Sums | Transposed:
     output = output_of(case)
-    actual = from_memory(values[output.name], output)
+    actual = _written(output, ran.values, ran.unwritten)
     if case.operation is Operation.MATMUL:
         left, right = factors(case)
         return Product(

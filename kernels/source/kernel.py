@@ -22,7 +22,7 @@ _QUALIFIERS = {"const", "volatile", "restrict", "__restrict", "__restrict__", "r
 _BUILT_IN = {
     "void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "size_t", "ptrdiff_t",
     "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "uint", "half", "__half",
-    "half2", "float2", "float3", "float4", "dim3",
+    "half2", "__nv_bfloat16", "nv_bfloat16", "__nv_fp8_e4m3", "__nv_fp8_e5m2", "float2", "float3", "float4", "dim3",
 }  # fmt: skip
 # All have 32 bits, so the launch is the same for each of them.
 _SIZES = {
@@ -32,6 +32,7 @@ _SIZES = {
 _SIGNED, _UNSIGNED = ({base for base in _SIZES if ("u" in base[-1]) is sign} for sign in (False, True))
 _LONGS = {("long", "long"), ("int", "long", "long"), ("long", "long", "signed"), ("int", "long", "long", "signed")}
 _HALVES: set[tuple[str, ...]] = {("half",), ("__half",)}
+_BFLOATS: set[tuple[str, ...]] = {("__nv_bfloat16",), ("nv_bfloat16",)}
 _POINTED: Mapping[str, set[tuple[str, ...]]] = {
     "float": {("float",)},
     "double": {("double",)},
@@ -44,6 +45,10 @@ _POINTED: Mapping[str, set[tuple[str, ...]]] = {
     "short": {("short",), ("int", "short"), ("short", "signed"), ("int", "short", "signed"), ("int16_t",)},
     "half": _HALVES,
     "__half": _HALVES,
+    "__nv_bfloat16": _BFLOATS,
+    "nv_bfloat16": _BFLOATS,
+    "__nv_fp8_e4m3": {("__nv_fp8_e4m3",)},
+    "__nv_fp8_e5m2": {("__nv_fp8_e5m2",)},
     "unsigned short": {("short", "unsigned"), ("int", "short", "unsigned"), ("uint16_t",)},
 }
 _LONGEST_SIGNATURE = 400

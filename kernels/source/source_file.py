@@ -215,7 +215,8 @@ _SPACES = {"__device__", "__constant__", "__managed__"}
 _ENDS = {";", "{", "}"}
 _LONGEST_DECLARATION = 400
 _NUMBERS = {
-    "unsigned", "bool", "char", "short", "int", "long", "float", "double", "half", "__half", "float2", "float4",
+    "unsigned", "bool", "char", "short", "int", "long", "float", "double", "half", "__half", "__nv_bfloat16",
+    "nv_bfloat16", "__nv_fp8_e4m3", "__nv_fp8_e5m2", "float2", "float4",
     "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "uint", "size_t",
 }  # fmt: skip
 _INTEGERS = {"int", "int32_t", "unsigned"}
@@ -252,6 +253,9 @@ _TYPES = {
     ElementType.CHAR: {"char", "int8_t"},
     ElementType.BYTE: {"unsigned", "uint8_t"},
     ElementType.HALF: {"half", "__half"},
+    ElementType.BFLOAT: {"__nv_bfloat16", "nv_bfloat16"},
+    ElementType.E4M3: {"__nv_fp8_e4m3"},
+    ElementType.E5M2: {"__nv_fp8_e5m2"},
     ElementType.SHORT: {"short", "int16_t"},
     ElementType.UNSIGNED_SHORT: {"unsigned", "uint16_t"},
 }

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from kernels.exercise import Exercise as Found
 from kernels.exercise import ExerciseError, comes_with_tilelab, find_exercise, read_exercise
-from kernels.exercise.schema import DEFINITION, check_solution_given, with_solution, without_solution
+from kernels.exercise.schema import DEFINITION, with_solution, without_solution
 from kernels.exercise.wrong_kernels import FOLDER as WRONG_FOLDER
 from kernels.exercise.wrong_kernels import RIGHT_FOLDER, WrongKernel, read_wrong_kernels, right_kernels
 from kernels.exercise.wrong_kernels import TABLE as WRONG_TABLE
@@ -109,7 +109,6 @@ def content_of(name: str, files: Mapping[str, bytes]) -> Content:
     _check_counts(text, root / DEFINITION)
     definition = with_solution(text, files[SOLUTION])
     exercise = read_exercise(name, definition)
-    check_solution_given(exercise, root / DEFINITION)
     _check_content(exercise, files, root)
     return Content(exercise, definition, {file: files[file] for file in files if file != DEFINITION})
 

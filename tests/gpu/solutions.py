@@ -1,4 +1,4 @@
-"""Grades the exercises that are judged by their own solution on this machine's GPU, and prints what it finds.
+"""Grades the exercises that a GPU judges by their own solution, and prints what it finds.
 
 `python -m tests.gpu.solutions [EXERCISE ...]`: each solution with its counts, its speed and the interval of that; each
 incorrect kernel with its verdict and line, and with the verdict of the GPU alone. A GPU alone finds neither races nor
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernels.compile.compilation import DEFAULT_ARCH, Compilation
-from kernels.exercise import Exercise, Operation, list_exercises
+from kernels.exercise import Exercise, list_exercises
 from kernels.exercise.wrong_kernels import WrongKernel, wrong_kernels
 from kernels.rendering.measured_numbers import interval_of, ranked_value, value_text
 from kernels.report import Report
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except NoGPU as reason:
         print(f"not run: {reason}")
         return 0
-    chosen = [each for each in list_exercises() if each.operation is Operation.SOLUTION]
+    chosen = [each for each in list_exercises() if each.needs_solution]
     chosen = [_sized(each, asked.size) for each in chosen if each.name in asked.exercises or not asked.exercises]
     began, problems = time.monotonic(), 0
     print(f"on {gpu.name if gpu is not None else 'the CPU device'}", flush=True)

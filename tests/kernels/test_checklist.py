@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernels.analysis.checklist import checklist
+from kernels.analysis.subject import product_of
+from kernels.analysis.theory import theory
 from kernels.counters import Totals
 from kernels.evidence import ChecklistRow, State
 from kernels.exercise.values import ElementType
@@ -109,3 +111,12 @@ def test_an_element_of_64_bits_is_read_once():
     doubles = replace(floats, inputs=tuple(replace(each, type=ElementType.DOUBLE) for each in floats.inputs))
     assert floats.elements_read == 2 * 64**3
     assert doubles.elements_read == 64**3
+
+
+def test_a_product_of_halves_has_its_reuse_and_no_formula_of_the_course():
+    floats = subject()
+    halves = replace(floats, inputs=tuple(replace(each, type=ElementType.HALF) for each in floats.inputs))
+    assert product_of(halves.inputs) == product_of(floats.inputs)
+    assert "used" in {row.key: row for row in checklist(halves, lambda _: 1.0)}["tiling"].evidence
+    assert theory(floats)
+    assert theory(halves) == ()

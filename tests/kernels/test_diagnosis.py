@@ -41,6 +41,37 @@ def keys(product: Product) -> list[str]:
     return [diagnosis.key for diagnosis in diagnose(product, wrong)]
 
 
+def turned(matrix: np.ndarray, side: int) -> np.ndarray:
+    """The matrix with each square of that side transposed."""
+    result = matrix.copy()
+    for row in range(0, matrix.shape[0], side):
+        for column in range(0, matrix.shape[1], side):
+            square = slice(row, row + side), slice(column, column + side)
+            result[square] = matrix[square].T
+    return result
+
+
+@pytest.mark.parametrize("side", [8, 16])
+def test_fragments_of_a_transposed_matrix_are_named(side):
+    product = product_of(48, lambda left, right: left @ turned(right, side))
+    found = diagnose(product, wrong_elements(product.actual, product.expected))
+    assert ("fragments", ("N",)) in [(each.key, each.names) for each in found]
+    both = product_of(48, lambda left, right: turned(left, side) @ turned(right, side))
+    assert "fragments" in keys(both)
+    assert "fragments" not in keys(product_of(40, lambda left, right: left @ right + 1))
+
+
+@pytest.mark.parametrize("block", [8, 16])
+def test_half_sums_of_a_tensor_core_are_a_narrow_format(block):
+    def change(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        total = np.zeros(left.shape)
+        for k in range(0, len(left), block):
+            total = as_half(total + left[:, k : k + block] @ right[k : k + block]).astype(float)
+        return total
+
+    assert "narrow_format" in keys(product_of(48, change))
+
+
 def cells(product: Product) -> list[tuple[str, ...]]:
     """The cells of tiles that the diagnoses name."""
     wrong = wrong_elements(product.actual, product.expected)

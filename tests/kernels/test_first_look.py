@@ -70,17 +70,19 @@ def test_bank_conflicts_come_first_in_a_kernel_that_turns_its_tiles():
 
 
 @pytest.mark.parametrize(
-    ("shape", "words"),
+    ("shape", "width", "words"),
     [
-        ((32, 32), "rows of 33 elements instead of 32"),
-        ((32, 33), "neighbouring elements of `tile`"),
-        ((512,), "neighbouring elements of `tile`"),
-        ((), "last index"),
+        ((32, 32), 4, "rows of 33 elements instead of 32"),
+        ((32, 33), 4, "neighbouring elements of `tile`"),
+        ((512,), 4, "neighbouring elements of `tile`"),
+        ((), 4, "last index"),
+        ((32, 32), 16, "16 bytes longer"),
+        ((), 16, "16 bytes longer"),
     ],
 )
-def test_conflicts_are_repaired_by_longer_rows_where_there_are_rows(shape, words):
+def test_conflicts_are_repaired_by_longer_rows_where_there_are_rows(shape, width, words):
     read = AccessEvidence(
-        "shared", Verb.LOAD, "tile", 4, 100, 3200, 12_800, 12_800, 0, 0, 0, 3200, 3100, 100, 0, 3200, 3100
+        "shared", Verb.LOAD, "tile", width, 100, 3200, 12_800, 12_800, 0, 0, 0, 3200, 3100, 100, 0, 3200, 3100
     )
     found = replace(subject(), lines=(LineEvidence(9, 3200, 100, 0, (read,)),), shapes={"tile": shape})
     goal = GoalResult("No bank conflicts", "shared_load_conflicts", 3100, 0, met=False)

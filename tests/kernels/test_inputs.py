@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kernels.exercise import Binding, InputKind, Layout, Role
+from kernels.exercise.values import ElementType
 from kernels.judging.inputs import expected_product, factors, from_memory, make_inputs, to_memory
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
@@ -130,6 +131,6 @@ def test_inputs_depend_on_seed_and_name_alone(kind):
 def test_memory_keeps_every_element(layout):
     plan = MatrixPlan("M", Role.INPUT, 3, 5, layout, Binding.PARAMETER, None)
     matrix = np.arange(15, dtype=np.float32).reshape(3, 5)
-    values = to_memory(matrix, layout)
+    values = to_memory(matrix, layout, ElementType.FLOAT)
     assert values[1] == (1 if layout is Layout.ROW_MAJOR else 5)
     assert np.array_equal(from_memory(values, plan), matrix)

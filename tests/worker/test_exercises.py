@@ -32,6 +32,10 @@ STARTERS = {
     "single-block": Verdict.REJECTED,
     "sparse-matrix-vector": Verdict.OUT_OF_BOUNDS,
     "stencil": Verdict.OUT_OF_BOUNDS,
+    "tensor-int8": Verdict.WRONG_ANSWER,
+    "tensor-mma": Verdict.WRONG_ANSWER,
+    "tensor-pipeline": Verdict.DATA_RACE,
+    "tensor-wmma": Verdict.REJECTED,
     "tiled": Verdict.OUT_OF_BOUNDS,
     "tiled-square": Verdict.REJECTED,
     "vector-addition": Verdict.OUT_OF_BOUNDS,
@@ -112,11 +116,34 @@ def test_a_wrong_kernel_gets_its_verdict_and_line(named, cache, kept):
 
 
 def test_every_exercise_with_a_solution_to_compare_with_has_five_wrong_kernels():
-    compared = [each for each in EXERCISES.values() if each.operation == "solution"]
+    compared = [each for each in EXERCISES.values() if each.needs_solution]
     assert {each.name: len(wrong_kernels(each)) for each in compared} == {
         "convolution": 5, "divergence": 6, "histogram": 5, "inclusive-scan": 5, "sparse-matrix-vector": 5, "stencil": 5,
-        "vector-addition": 5,
+        "tensor-int8": 6, "tensor-mma": 6, "tensor-pipeline": 6, "tensor-wmma": 6, "vector-addition": 5,
     }  # fmt: skip
+
+
+RIGHT = [(each.name, file) for each in EXERCISES.values() for file in sorted(each.root.glob("right/*.cu"))]
+
+
+@pytest.mark.parametrize("named", RIGHT, ids=lambda named: f"{named[0]}-{named[1].stem}")
+def test_another_correct_kernel_is_accepted(named, cache, kept):
+    name, file = named
+    report = graded_file(name, file, cache, kept)
+    assert (report.verdict, report.findings) == (Verdict.ACCEPTED, ()), report.message
+
+
+def test_longer_rows_spare_fragments_of_half_their_bank_conflicts(cache, kept):
+    """The machine code loads such a fragment like `ldmatrix`, 16 bytes of eight rows at once."""
+    root = EXERCISES["tensor-wmma"].root
+    reports = [
+        graded_file("tensor-wmma", root / file, cache, kept, evidence=True)
+        for file in ("solution.cu", "right/longer_rows.cu")
+    ]
+    totals = [report.evidence.totals for report in reports]
+    assert [each.shared_load_requests for each in totals] == [1024, 1024]
+    # rows 64 bytes apart take four passes for each of the four matrices
+    assert [each.shared_load_conflicts for each in totals] == [1024 * 4 * 3, 0]
 
 
 def test_a_reduction_diverges_from_the_fifth_of_its_eight_iterations_on(cache, kept):

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernels.exercise import Role
 from kernels.judging.compare import POISON
-from kernels.judging.drawn_values import DTYPES
+from kernels.judging.element_bits import DTYPES
 from kernels.judging.inputs import Matrix
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan, LaunchPlan

@@ -151,7 +151,7 @@ def check(planned: Planned, stages: Stages, clock: Clock, progress: Progress) ->
     clock.lap("compile")
     closer = begin(look, stages)
     progress("checking on the CPU device")
-    solved = () if solution is None else solution.made
+    solved = solution.made if solution is not None and plan.operation is Operation.SOLUTION else ()
     checked = stages.check(CheckRequest(plan, tuple(map(module_of, made)), tuple(map(module_of, solved))))
     warnings = (*source.warnings, *_unranked(job, source, planned.plan))
     findings = point_at_names(name_loops(checked.findings, source.text), source.text)

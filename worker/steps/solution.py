@@ -43,6 +43,8 @@ class Solution:
         try:
             return with_solution(self.exercise, self.source, case)
         except LaunchError as error:
+            if case.operation is Operation.MATMUL:
+                return case  # too small for the solution's tile, and judged without it
             raise _failed(f"it can't be launched at {case.name}: {error}") from error
 
 
@@ -51,14 +53,15 @@ _kept: dict[tuple[str, ...], Source | Compilation] = {}
 
 
 def solution_for(task: Task, plan: Plan, stages: Stages, *, large: bool) -> Solution | None:
-    """The solution for all compilations of a plan; None for an operation that needs none.
+    """The solution for all compilations of a plan; None where nothing is compared with it.
 
     Raises like a compilation, and SandboxFailure if the solution doesn't compile.
 
     large: also for cases that are too large for the CPU device
     """
     exercise = task.exercise
-    if exercise.operation is not Operation.SOLUTION:
+    # The CPU device knows every product. Only a GPU asks the solution.
+    if not exercise.needs_solution or (exercise.operation is not Operation.SOLUTION and not large):
         return None
     if not exercise.solution_text:
         raise _failed("this machine doesn't have it")

@@ -9,12 +9,23 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kernels.device.arithmetic import approximate, bits, compare, convert, floating, half, integer, narrow, product
+from kernels.device.arithmetic import (
+    approximate,
+    bits,
+    compare,
+    convert,
+    eight_bits,
+    floating,
+    half,
+    integer,
+    narrow,
+    product,
+)
 from kernels.device.arithmetic.opcode import NUMPY_TYPES, Family, Opcode, Operation
 
 __all__ = ["NUMPY_TYPES", "Operation", "operation"]
 
-_MODULES = (integer, product, floating, half, approximate, bits, compare, convert, narrow)
+_MODULES = (integer, product, floating, half, approximate, bits, compare, convert, narrow, eight_bits)
 _FAMILIES: tuple[dict[str, Family], ...] = tuple(module.FAMILIES for module in _MODULES)
 
 

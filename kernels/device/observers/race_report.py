@@ -174,8 +174,8 @@ _PLURAL = {
 
 def _of_one_warp(race: Race, *, block_barrier: bool) -> bool:
     """Whether `__syncwarp()` would order the accesses."""
-    copied = Kind.COPY in {race.earlier.kind, race.later.kind} or race.earlier.transfer or race.later.transfer
-    return race.near and not (block_barrier or copied or race.atomic or race.together)
+    under_way = race.earlier.kind is Kind.COPY or race.earlier.transfer or race.later.transfer
+    return race.near and not (block_barrier or under_way or race.atomic or race.together)
 
 
 def _missing(race: Race, *, block_barrier: bool) -> str:
@@ -190,7 +190,7 @@ def _missing(race: Race, *, block_barrier: bool) -> str:
         return ", with no barrier between them."
     if race.apart:
         return ". Blocks run in any order, and `__syncthreads()` works only inside a block."
-    if Kind.COPY in {race.earlier.kind, race.later.kind}:
+    if race.earlier.kind is Kind.COPY:
         return ". A wait for the copy and then `__syncthreads()` are missing between them."
     barrier = "__syncwarp()" if _of_one_warp(race, block_barrier=block_barrier) else "__syncthreads()"
     return f", with no `{barrier}` between them."

@@ -35,11 +35,15 @@ class Pieces:
         self.size = min(_LARGEST_PIECE, line_bytes)
         self.address, self.words = registers[0], tuple(registers[1 : 1 + self.size // 4])
         count = lines * line_bytes // self.size
+        # A GPU loads matrices of 16 bits like `ldmatrix`: the same piece of eight lines at once.
+        by_lines = np.arange(count).reshape(lines, -1)
+        self._order = by_lines.T.ravel() if bits == EIGHT.bits else by_lines.ravel()
         self.rounds = [range(first, min(first + WARP, count)) for first in range(0, count, WARP)]
 
     def offsets(self, part: range) -> tuple[Array, Array]:
         """Where the pieces of one round begin, for each thread of a warp: the line, and the byte in it."""
-        piece = np.minimum(np.arange(part.start, part.start + WARP), part.stop - 1).reshape(-1, 1)
+        place = np.minimum(np.arange(part.start, part.start + WARP), part.stop - 1)
+        piece = self._order[place].reshape(-1, 1)
         line, inside = np.divmod(piece * self.size, self._line_bytes)
         return line, inside
 
@@ -55,7 +59,7 @@ class Pieces:
 
     def _in_a_row(self, rounds: Sequence[Array]) -> Array:
         pieces = [words[:, :, : len(part)].transpose(0, 2, 1) for words, part in zip(rounds, self.rounds, strict=True)]
-        return np.concatenate(pieces, axis=1).reshape(len(rounds[0]), -1)
+        return np.concatenate(pieces, axis=1)[:, np.argsort(self._order)].reshape(len(rounds[0]), -1)
 
     def by_round(self, lines: Matrices) -> list[Words]:
         """The words of the pieces from the lines."""
@@ -69,7 +73,7 @@ class Pieces:
     def _rounds_of(self, row: Array) -> list[Array]:
         pieces = row.reshape(len(row), -1, len(self.words)).transpose(0, 2, 1)
         padded = np.zeros((len(row), len(self.words), len(self.rounds) * WARP), row.dtype)
-        padded[:, :, : pieces.shape[2]] = pieces
+        padded[:, :, : pieces.shape[2]] = pieces[:, :, self._order]
         return [np.ascontiguousarray(padded[:, :, part.start : part.start + WARP]) for part in self.rounds]
 
 

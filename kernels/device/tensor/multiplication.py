@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.arithmetic.edges import canonical16, canonical32
+from kernels.device.arithmetic.eight_bits import halves_of
 from kernels.device.arithmetic.half import from_bfloat, to_half
 from kernels.device.arithmetic.rounding.error_terms import narrowed
 from kernels.device.arithmetic.rounding.fused import fma32, fma64
@@ -58,24 +59,10 @@ def _table(kind: str) -> Numbers:
     return _numbers(single.astype(np.float64), np.maximum(bits >> 7 & 255, 1).astype(np.int64) - 127)
 
 
-@cache
-def _halves_of(kind: str) -> NDArray[np.uint16]:
-    """The float16 of each number of an 8-bit format, which a float16 holds exactly."""
-    bits = np.arange(256, dtype=np.uint16)
-    sign = (bits & 0x80) << 8
-    if kind == "e5m2":
-        halves = bits << 8
-        return np.where(np.isnan(halves.view(np.float16)), 0x7FFF, halves).astype(np.uint16)
-    exponent, fraction = (bits >> 3 & 15).astype(np.int64), (bits & 7).astype(np.int64)
-    value = np.where(exponent == 0, fraction * 2.0**-9, (fraction + 8) * 2.0 ** (exponent - 10))
-    halves = value.astype(np.float16).view(np.uint16) | sign
-    return np.where(bits & 0x7F == 0x7F, 0x7FFF, halves).astype(np.uint16)
-
-
 def decoded(bits: Matrices, kind: str) -> Numbers:
     """The numbers with these bits. A factor of type tf32 ignores its low bits."""
     if kind in {"e4m3", "e5m2"}:
-        return decoded(_halves_of(kind)[bits], "f16")
+        return decoded(halves_of(kind)[bits], "f16")
     if kind in {"f16", "bf16"}:
         table = _table(kind)
         return Numbers(table.values[bits], table.exponents[bits])

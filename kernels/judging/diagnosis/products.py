@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product as pairs
+from typing import Any
 
 import numpy as np
 
@@ -25,11 +26,15 @@ _RIGHT = (("k", "tx"), ("tx", "k"), ("k", "ty"), ("ty", "k"))
 """The row and column of the cell that a thread uses, the correct one first."""
 
 
+_FRAGMENTS = (16, 8)
+"""The sides of a fragment of wmma, and of a matrix of ldmatrix."""
+
+
 def tile_products(product: Product) -> Iterator[Diagnosis]:
     """The incorrect indices that give the whole output."""
     if product.tile < 2:
         return
-    left, right = _tiles(product.left, product.tile), _tiles(product.right, product.tile)
+    left, right = (_tiles(each, product.tile, _kind(product)) for each in (product.left, product.right))
     needed = _text(product, _LEFT[0], _RIGHT[0])
     for of_left, of_right in [*pairs(_LEFT, _RIGHT)][1:]:
         if _gives(product, _cells(left, of_left), _cells(right, of_right)):
@@ -45,10 +50,15 @@ def _text(product: Product, left: tuple[str, str], right: tuple[str, str]) -> st
     return " by ".join(f"`{name}[{row}][{column}]`" for name, (row, column) in cells)
 
 
-def _tiles(matrix: Doubles, tile: int) -> Doubles:
+def _kind(product: Product) -> type[np.floating[Any]]:
+    """The type in which a thread adds up. Sums of whole numbers and of halves are exact in either."""
+    return np.float32 if product.actual.dtype == np.float32 else np.float64
+
+
+def _tiles(matrix: Doubles, tile: int, kind: type[np.floating[Any]]) -> Doubles:
     """The tiles by their row and column. Cells outside the matrix are 0."""
     rows, columns = (-(-size // tile) for size in matrix.shape)
-    padded = np.zeros((rows * tile, columns * tile), dtype=np.float32)
+    padded = np.zeros((rows * tile, columns * tile), dtype=kind)
     padded[: matrix.shape[0], : matrix.shape[1]] = matrix
     return padded.reshape(rows, tile, columns, tile).swapaxes(1, 2)
 
@@ -66,7 +76,7 @@ def _gives(product: Product, left: Doubles, right: Doubles) -> bool:
     tile, bound = product.tile, rounding(product)
     for row in range(left.shape[0]):
         # The axes are (column of tiles, ty, tx).
-        total = np.zeros((right.shape[1], tile, tile), dtype=np.float32)
+        total = np.zeros((right.shape[1], tile, tile), dtype=_kind(product))
         for phase, k in pairs(range(left.shape[1]), range(tile)):
             total += left[row, phase, k] * right[phase, :, k]
         values = total.swapaxes(0, 1).reshape(tile, -1)[: height - row * tile, :width].astype(np.float64)
@@ -112,6 +122,27 @@ def reordered(product: Product) -> Iterator[Diagnosis]:
         if equal(product, values, rounding(product)):
             yield Diagnosis(key, text, names=names)
     yield from tile_products(product)
+    yield from _turned_fragments(product)
+
+
+def _turned_fragments(product: Product) -> Iterator[Diagnosis]:
+    """Products of matrices whose fragments are transposed, each in its place."""
+    names = product.names[:2]
+    for side, turned in pairs(_FRAGMENTS, (names[:1], names[1:], names)):
+        if any(extent % side for extent in (*product.left.shape, *product.right.shape)):
+            continue
+        left = _turned(product.left, side) if names[0] in turned else product.left
+        right = _turned(product.right, side) if names[1] in turned else product.right
+        if equal(product, left @ right, rounding(product)):
+            which = " and ".join(f"`{name}`" for name in turned)
+            text = f"Within each {side} x {side} tile, your kernel transposes {which}."
+            yield Diagnosis("fragments", text, "Do the fragments' layouts fit the arrays?", names=turned, in_all=True)
+
+
+def _turned(matrix: Doubles, side: int) -> Doubles:
+    rows, columns = matrix.shape
+    fragments = matrix.reshape(rows // side, side, columns // side, side)
+    return fragments.transpose(0, 3, 2, 1).reshape(rows, columns)
 
 
 def _missing_terms(product: Product, wrong: Mask) -> Diagnosis | None:
@@ -187,7 +218,7 @@ def _as_narrow(product: Product, values: Doubles) -> bool:
 
 
 def _sums(product: Product, narrow: Callable[[Doubles, bool], Doubles]) -> Iterator[Doubles]:
-    """The sums if each step rounds: of float products, of narrow products, and with fused steps."""
+    """The sums if each step rounds: of float products, of narrow products, with fused steps, and on tensor cores."""
     left, right = product.left, product.right
     halves = narrow(left, False), narrow(right, False)
 
@@ -204,6 +235,11 @@ def _sums(product: Product, narrow: Callable[[Doubles, bool], Doubles]) -> Itera
         total = np.zeros_like(product.expected.values)
         for k in range(left.shape[1]):
             total = narrow(total + of_term(np.outer(first[:, k], second[k])), False)
+        yield total
+    for block in _TENSOR_BLOCKS:
+        total = np.zeros_like(product.expected.values)
+        for k in range(0, left.shape[1], block):
+            total = narrow(total + left[:, k : k + block] @ right[k : k + block], False)
         yield total
 
 
@@ -248,6 +284,9 @@ _FORMATS: tuple[tuple[str, Callable[[Doubles, bool], Doubles]], ...] = (
 
 _STEPWISE = (_FORMATS[0], _FORMATS[2])
 """The formats that a kernel can add in. TF32 is only a format of factors."""
+
+_TENSOR_BLOCKS = (16, 8)
+"""So many products are added up before tensor cores round."""
 
 _LONGEST_SUM = 128
 """A longer sum takes too long to repeat step by step."""

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from kernels.exercise import Binding, InputKind, Layout, Operation, Role
+from kernels.exercise.values import ElementType
 from kernels.judging.inputs import expected_product, expected_sums, expected_transpose, output_of, to_memory
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
@@ -122,7 +123,7 @@ class Ran:
         return found.values.astype(np.float32)
 
     def put(self, output: np.typing.NDArray[np.float32]) -> None:
-        self.backend.write(self.out, to_memory(output, output_of(self.case).layout))
+        self.backend.write(self.out, to_memory(output, output_of(self.case).layout, ElementType.FLOAT))
 
     def wrong(self, vector: int = 77):
         return self.judge.wrong(self.case, self.given, self.out, vector)

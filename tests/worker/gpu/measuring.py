@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from kernels.compile.compilation import Compilation
-from kernels.exercise import Exercise, Operation, find_exercise
+from kernels.exercise import Exercise, find_exercise
+from kernels.exercise.values import ElementType
 from kernels.judging.compare import is_poison
 from kernels.judging.inputs import factors, from_memory, output_of, to_memory
 from kernels.judging.operand_plan import MatrixPlan
@@ -85,7 +86,7 @@ def request_for(
     small = [case for case in plan.cases if case.on_cpu and (case.name in cases or not cases)]
     plan = replace(plan, cases=(*small, ranked))
     solved: tuple[WireCode, ...] = ()
-    if exercise.operation is Operation.SOLUTION:
+    if exercise.needs_solution:
         own = read_source(exercise.solution_text.encode(), exercise)
         assert isinstance(own, Source), own
         solved = (on_the_wire(own, exercise, plan),)
@@ -130,7 +131,7 @@ class HostJudge:
         self.backend.release()
 
     def make(self, recipe: Recipe, memory: Memory) -> None:
-        self.backend.write(memory, to_memory(values(recipe), recipe.layout))
+        self.backend.write(memory, to_memory(values(recipe), recipe.layout, ElementType.FLOAT))
 
     def fill_guards(self, memory: Memory) -> None:
         for zone in self.backend.guards(memory):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels.exercise import InputKind, Layout
+from kernels.exercise.values import ElementType
 from kernels.judging.inputs import NONZERO_LIMIT, WIDE_LIMIT, to_memory
 from tests.marks import linux
 from tests.worker.gpu.judge_here import COLUMN, ROW, judge, product, sums, transpose
@@ -35,7 +36,7 @@ def test_device_and_numpy_agree_to_the_last_bit(kind: Kind, layout: Layout) -> N
             memory = backend.take(rows * columns)
             backend.fill(memory, 0xFFFF_FFFF)
             judging.make(recipe, memory)
-            made = to_memory(values(recipe), layout).view(np.uint32)
+            made = to_memory(values(recipe), layout, ElementType.FLOAT).view(np.uint32)
             assert (backend.read(memory) == made).all(), (recipe, "made")
             assert judging.changed(recipe, memory) is None
             judging.release()

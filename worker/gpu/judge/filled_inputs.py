@@ -1,19 +1,19 @@
 """The inputs of one launch on a device, and the check of its results against them.
 
-Most inputs are recipes, which the judge's kernels make and compare in place. For the operation `solution`, the host
-makes them. After the launch, the exercise's own solution runs on a second copy, and both outputs are compared. So
-nothing of the judge's is on the device while the judged kernel runs.
+Most inputs are recipes, which the judge's kernels make and compare in place. For the operation `solution`, and for
+products of other types than float, the host makes them. After the launch, the exercise's own solution runs on a second
+copy, and both outputs are compared. So nothing of the judge's is on the device while the judged kernel runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
-from kernels.exercise import InputKind, Operation
+from kernels.exercise import InputKind
 from kernels.exercise.values import ElementType
 from kernels.judging.compare import is_poison, wrong_elements
 from kernels.judging.inputs import Matrix, make_inputs, output_of, to_memory
@@ -48,8 +48,9 @@ class Inputs(Protocol):
 def fill(backend: Backend, judge: Judge, operands: Operands, kind: InputKind, seed: int) -> Inputs:
     """Fill all memory of a case for one launch: inputs from a seed, empty outputs, guard zones and constants."""
     inputs: Inputs
-    if operands.case.operation is Operation.SOLUTION:
-        inputs = DrawnInputs(backend, judge, operands, make_inputs(operands.case, seed))
+    if operands.case.needs_solution:
+        made = make_inputs(replace(operands.case, inputs=kind), seed)
+        inputs = DrawnInputs(backend, judge, operands, made)
     else:
         inputs = RecipeInputs(judge, operands, recipes(operands.case, kind, seed))
     inputs.fill()
@@ -96,7 +97,7 @@ class RecipeInputs:
 
 @dataclass(frozen=True, slots=True)
 class DrawnInputs:
-    """Inputs of the operation SOLUTION, by the operand's name."""
+    """Inputs of a case that the solution judges, by the operand's name."""
 
     backend: Backend
     judge: Judge
@@ -108,7 +109,8 @@ class DrawnInputs:
 
     def _write(self, operands: Operands) -> None:
         for matrix in operands.case.given:
-            operands.write(self.backend, matrix, to_memory(self.made[matrix.name], matrix.layout))
+            values = to_memory(self.made[matrix.name], matrix.layout, matrix.type)
+            operands.write(self.backend, matrix, values)
 
     def fault(self, vector: int, repeat: int, seconds: float) -> Finding | None:  # noqa: ARG002 - the protocol's
         case, operands = self.operands.case, self.operands

@@ -21,10 +21,12 @@ constexpr u32 WHOLE_WARP = 0xFFFFFFFF;
 
 enum Kind { WIDE, NARROW, MANTISSAS, SELECTION, WHOLE };
 
+// How elements are compared: as numbers of one of these types, or bit for bit if it is their number of bytes.
+enum Float { HALF = 16, BFLOAT, E4M3, E5M2, FLOAT, DOUBLE };
+
 constexpr u32 WIDE_LIMIT = 8191;
 constexpr u32 SPECIAL_EVERY = 16;
 constexpr double LARGEST_DOUBLE = 1.7976931348623157e308;
-constexpr u32 FLOATS = 16;
 constexpr float LARGEST = 134217728.0f;  // 2^27: the bound of all correct outputs
 
 // rowStep, columnStep: difference of the mixed numbers of neighbouring elements
@@ -331,10 +333,20 @@ __device__ __forceinline__ float fromHalf(unsigned short bits) {
     return value;
 }
 
-// Compares elements of `size` bytes with others. `exact` asks for the same bits. Otherwise both are halves, floats or
-// doubles, and may differ by the tolerance. -0 equals 0. Neither NaN nor infinity passes.
-extern "C" __global__ void compare_memory(const void *found, const void *expected, u64 *counter, u64 elements, u64 size,
-                                          u64 exact, float absolute, float relative) {
+__device__ __forceinline__ float fromBfloat(unsigned short bits) { return __uint_as_float((u32)bits << 16); }
+
+// The fields of a float at the same places make a number whose exponent is too small by 120. The format has no infinity.
+__device__ __forceinline__ float fromE4m3(unsigned char bits) {
+    float value = __uint_as_float((u32)(bits & 0x7F) << 20) * 0x1p120f;
+    return (bits & 0x7F) == 0x7F ? __uint_as_float(0x7FFFFFFF) : bits & 0x80 ? -value : value;
+}
+
+__device__ __forceinline__ float fromE5m2(unsigned char bits) { return fromHalf((unsigned short)(bits << 8)); }
+
+// Compares elements with others, bit for bit or as floats. Those may differ by the tolerance. -0 equals 0. Neither NaN
+// nor infinity passes.
+extern "C" __global__ void compare_memory(const void *found, const void *expected, u64 *counter, u64 elements, u64 how,
+                                          float absolute, float relative) {
     Tally tally;
     u64 end = min(elements, (u64)(blockIdx.x + 1) * STRIP);
     // `kind` is a null pointer to the elements' type.
@@ -349,14 +361,17 @@ extern "C" __global__ void compare_memory(const void *found, const void *expecte
         // In this form, a NaN differs. So does a difference that isn't finite.
         return !(fabs(value - right) <= absolute + (double)relative * fabs(right) && fabs(value) <= LARGEST_DOUBLE);
     };
-    auto farHalf = [=](unsigned short value, unsigned short right) { return far(fromHalf(value), fromHalf(right)); };
-    switch (exact ? size : FLOATS + size) {
+    auto farAs = [=](auto number) { return [=](auto value, auto right) { return far(number(value), number(right)); }; };
+    switch (how) {
         case 1: compare((const unsigned char *)0, otherBits); break;
         case 2: compare((const unsigned short *)0, otherBits); break;
         case 4: compare((const u32 *)0, otherBits); break;
         case 8: compare((const u64 *)0, otherBits); break;
-        case FLOATS + 2: compare((const unsigned short *)0, farHalf); break;
-        case FLOATS + 4: compare((const float *)0, far); break;
+        case HALF: compare((const unsigned short *)0, farAs(fromHalf)); break;
+        case BFLOAT: compare((const unsigned short *)0, farAs(fromBfloat)); break;
+        case E4M3: compare((const unsigned char *)0, farAs(fromE4m3)); break;
+        case E5M2: compare((const unsigned char *)0, farAs(fromE5m2)); break;
+        case FLOAT: compare((const float *)0, far); break;
         default: compare((const double *)0, far);
     }
     tally.report(counter);

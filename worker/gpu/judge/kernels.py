@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernels.exercise.values import ElementType
 from kernels.launch import Launch
 from worker.gpu.backend import Argument, Backend, Code, Kernel, Memory
 from worker.gpu.judge.recipe_views import View, signed
@@ -30,6 +31,14 @@ GUARD = 0x7FF5_A5A5
 _THREADS, _ROWS, _STRIP = 256, 4, 1024
 _SLOTS = 32
 _WORDS = 4
+_FLOATS = {
+    ElementType.HALF: 16,
+    ElementType.BFLOAT: 17,
+    ElementType.E4M3: 18,
+    ElementType.E5M2: 19,
+    ElementType.FLOAT: 20,
+    ElementType.DOUBLE: 21,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +96,19 @@ class JudgeKernels:
         return first, second
 
     def compare_memory(
-        self, memory: Memory, expected: Memory, elements: int, size: int, tolerance: tuple[float, float] | None
+        self, memory: Memory, expected: Memory, elements: int, kind: ElementType, tolerance: tuple[float, float] | None
     ) -> int:
         """Compare memory with other memory. Returns the number of the count.
 
-        size: bytes of an element
         tolerance: for floats, absolute and relative; None to compare bit for bit
         """
         slot, counter = self._slot()
+        how = kind.bytes if tolerance is None else _FLOATS[kind]
         absolute, relative = tolerance or (0.0, 0.0)
         self._launch(
             "compare_memory",
             (-(-elements // _STRIP), 1, 1),
-            (memory, expected, counter, elements, size, tolerance is None, absolute, relative),
+            (memory, expected, counter, elements, how, absolute, relative),
         )
         return slot
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from kernels.exercise import Layout, Operation
 from kernels.judging.compare import POISON, is_poison
-from kernels.judging.drawn_values import DTYPES
+from kernels.judging.element_bits import DTYPES, numbers
 from kernels.judging.inputs import Matrix, factors, output_of
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
@@ -138,7 +138,7 @@ class Judge:
         """
         self._kernels.start()
         slots = [
-            self._kernels.compare_memory(found, expected, matrix.elements, matrix.type.bytes, tolerance)
+            self._kernels.compare_memory(found, expected, matrix.elements, matrix.type, tolerance)
             for (matrix, found, expected), tolerance in zip(pairs, tolerances, strict=True)
         ]
         counts = self._kernels.counts()
@@ -240,7 +240,7 @@ class Judge:
     def _element(self, matrix: MatrixPlan, memory: Memory, place: int) -> Matrix:
         first, inside = divmod(place * matrix.type.bytes, 4)
         words = self._read(memory, first, max(1, matrix.type.bytes // 4))
-        return words.view(DTYPES[matrix.type])[inside // matrix.type.bytes :][:1]
+        return numbers(words.view(DTYPES[matrix.type])[inside // matrix.type.bytes :][:1], matrix.type)
 
     def _read(self, memory: Memory, start: int, words: int) -> Matrix:
         read = self._backend.read(Memory(memory.place + 4 * start, words))

@@ -51,7 +51,8 @@ def least_ms(case: CasePlan, environment: Environment) -> float:
     lanes = known.fp32_lanes if known is not None else _LANES
     clock_mhz = max(environment.max_sm_mhz, known.clock_mhz if known is not None else 0)
     rate = 2 * lanes * environment.multiprocessors * clock_mhz * 1000
-    compute = operations(case) / rate if rate else 0.0
+    # Tensor cores have rates of their own, which the table of devices doesn't know.
+    compute = operations(case) / rate if rate and not case.needs_solution else 0.0
     if known is None:
         return compute
     left = max(0, _bytes(case, Role.OUTPUT) - round(known.l2_mb * _MEGABYTE))

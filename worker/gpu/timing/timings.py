@@ -214,11 +214,11 @@ class Library:
 
     @classmethod
     def of(cls, backend: Backend, judge: Judge, case: CasePlan, seed: int) -> Self | None:
-        """The library after its first runs of this shape. None without a product or memory.
+        """The library after its first runs of this shape. None without a product of floats or memory.
 
         seed: of its inputs, which the kernel never gets
         """
-        if case.operation is not Operation.MATMUL:
+        if case.operation is not Operation.MATMUL or case.needs_solution:
             return None
         (left, right), out = factors(case), output_of(case)
         try:

@@ -47,6 +47,8 @@ _FAMILIES: list[tuple[list[str], ...]] = [
         [*_CONVERTED, "f16x2", "bf16x2", "tf32"],
         _CONVERTED,
     ),
+    (["cvt.rn.satfinite"], ["", "relu"], ["e4m3x2", "e5m2x2"], ["f32", "f16x2"]),
+    (["cvt.rn"], ["", "relu"], ["f16x2"], ["e4m3x2", "e5m2x2"]),
 ]
 
 

@@ -34,6 +34,25 @@ def test_an_asynchronous_copy_read_too_early(device, without):
     assert "A wait for the copy and then `__syncthreads()` are missing" in found[0].message
 
 
+def test_a_copy_that_begins_before_a_read_has_ended_needs_only_a_barrier(device):
+    kernel = f"""{HEAD} {{
+  {THREAD}
+  __shared__ __align__(16) float tile[64];
+  unsigned where = static_cast<unsigned>(__cvta_generic_to_shared(tile + t));
+  tile[t] = 0.0f;
+  __syncthreads();
+  float before = tile[63 - t];  //@ read
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(where), "l"(M + t) : "memory");  //@ copy
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  P[t] = before + tile[t];
+}}"""
+    execution = device.run(kernel, block=64, n=64)
+
+    (found,) = (each for each in execution.findings if each.kind is Verdict.DATA_RACE)
+    assert (found.line, found.other_line) == (line(kernel, "copy"), line(kernel, "read"))
+    assert "wait" not in found.message
+
+
 COPY = """asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(where + 4 * t), "l"(M + t) : "memory");"""
 COMMIT = """asm volatile("cp.async.commit_group;" ::: "memory");"""
 WAIT = """asm volatile("cp.async.wait_group {left};" ::: "memory");"""

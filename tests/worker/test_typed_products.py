@@ -1,0 +1,195 @@
+"""Products whose operands have other types than float, on the CPU device and with the GPU's judge."""
+
+from __future__ import annotations
+
+from unittest.mock import Mock
+
+import pytest
+
+from kernels.exercise import ExerciseError
+from kernels.judging.plan import make_plan
+from kernels.source.source_file import Source, read_source
+from kernels.verdict import Verdict
+from tests.gpu.solutions import graded_here
+from tests.marks import linux
+from tests.worker.gpu.measuring import Scripted, measured, request_for
+from tests.worker.in_process import graded, made
+from worker.steps.solution import Solution, with_solutions
+
+DEFINITION = """
+title = "A product"
+operation = "matmul"
+kernel = "product"
+sizes = ["rows", "length", "cols"]
+metric = "gflops"
+largest_on_cpu = 70
+parameters = [
+    { type = "const LEFT*", name = "A", operand = "A" },
+    { type = "const RIGHT*", name = "B", operand = "B" },
+    { type = "RESULT*", name = "C", operand = "C" },
+    { type = "int", name = "rows", size = "rows" },
+    { type = "int", name = "length", size = "length" },
+    { type = "int", name = "cols", size = "cols" },
+]
+operands = [
+    { name = "A", role = "input", type = "LEFT", rows = "rows", cols = "length" },
+    { name = "B", role = "input", type = "RIGHT", rows = "length", cols = "cols", layout = "column_major" },
+    { name = "C", role = "output", type = "RESULT", rows = "rows", cols = "cols" },
+]
+tile = { name = "TILE", default = 8, allowed = [8], largest = 8 }
+launch = { block = "(TILE, TILE)", grid = "(ceil(cols/TILE), ceil(rows/TILE))" }
+ranking = { rows = 90, length = 80, cols = 75 }
+analysis = { rows = 16, length = 16, cols = 16 }
+[[cases]]
+sizes = { rows = 24, length = 24, cols = 24 }
+inputs = [KINDS]
+[[cases]]
+sizes = { rows = 40, length = 40, cols = 40 }
+inputs = [KINDS]
+"""
+SOLUTION = """#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+__global__ void product(const LEFT* A, const RIGHT* B, RESULT* C, int rows, int length, int cols) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows || col >= cols) return;
+    SUM sum = 0;
+    for (int k = 0; k < length; ++k)
+        sum += (SUM)A[row * length + k] * (SUM)B[col * length + k];
+    C[row * cols + col] = sum;
+}
+"""
+EXACT = '"integers_left", "integers_right", "permutation"'
+TYPES = [
+    ("half", "half", "float"),
+    ("half", "half", "half"),
+    ("__nv_bfloat16", "__nv_bfloat16", "float"),
+    ("__nv_fp8_e4m3", "__nv_fp8_e5m2", "float"),
+    ("__nv_fp8_e5m2", "__nv_fp8_e5m2", "half"),
+    ("char", "char", "int"),
+    ("unsigned char", "char", "int"),
+    ("double", "double", "double"),
+]
+
+
+def typed(text, types):
+    left, right, result = types
+    total = result if result in {"int", "double"} else "float"
+    kinds = EXACT if result == "int" else f'{EXACT}, "real"'
+    for old, new in {"LEFT": left, "RIGHT": right, "RESULT": result, "SUM": total, "KINDS": kinds}.items():
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.fixture(params=TYPES, ids=" ".join)
+def types(request):
+    return request.param
+
+
+@pytest.fixture
+def product(tmp_path, types):
+    return made(tmp_path, typed(DEFINITION, types), typed(SOLUTION, types))
+
+
+def on_gpu(text, exercise, cases=("none",)):
+    sizes = {"rows": 20, "length": 33, "cols": 18}
+    return measured(request_for(text, exercise, sizes, cases=cases), Scripted([1.0] * 3), real_judge=True)
+
+
+@linux
+def test_the_solution_is_accepted_on_both_devices(product, cache):
+    report = graded(product, product.solution_text, cache=cache)
+    assert report.verdict is Verdict.ACCEPTED, report.message
+    assert on_gpu(product.solution_text, product, [check.case for check in report.checks]).findings == ()
+
+
+MISTAKES = [
+    ("A[row * length + k]", "A[k * length + row]", "left_transposed"),
+    ("k < length;", "k < length - TILE;", "tile_missing"),
+    ("B[col * length + k]", "B[k * cols + col]", "right_transposed"),
+    ("C[row * cols + col]", "C[col * cols + row]", "transposed"),
+    ("C[row * cols + col] =", "if (row != 3) C[row * cols + col] =", "partly_written"),
+    ("= sum;", "= (RESULT)(2 * sum);", "scaled_2"),
+]
+
+
+@pytest.mark.parametrize(
+    ("types", "mistake"),
+    [*((TYPES[0], mistake) for mistake in MISTAKES), *((types, MISTAKES[0]) for types in TYPES[1:])],
+    ids=str,
+)
+def test_a_mistake_is_explained(product, types, cache, mistake):
+    old, new, diagnosis = mistake
+    assert old in SOLUTION
+    report = graded(product, typed(SOLUTION.replace(old, new), types), cache=cache)
+    assert report.verdict is Verdict.WRONG_ANSWER, report.message
+    assert diagnosis in [each.key for each in report.findings[0].facts.diagnoses], report.message
+
+
+@linux
+@pytest.mark.parametrize(
+    ("types", "rounded"),
+    [
+        (("half", "half", "float"), "__half2float(__float2half(TERM))"),
+        (("__nv_bfloat16", "__nv_bfloat16", "float"), "__half2float(__float2half(TERM))"),
+        (("double", "double", "double"), "(double)(float)(TERM)"),
+        (("unsigned char", "char", "int"), "(signed char)A[row * length + k] * B[col * length + k]"),
+    ],
+)
+def test_arithmetic_in_a_narrower_type_is_found(product, types, cache, rounded):
+    term = "(SUM)A[row * length + k] * (SUM)B[col * length + k]"
+    assert term in SOLUTION
+    text = SOLUTION.replace(f"sum += {term}", f"sum = {rounded.replace('TERM', f'sum + {term}')}")
+    if "signed" in rounded:
+        text = SOLUTION.replace(term, rounded)
+    report = graded(product, typed(text, types), cache=cache)
+    assert report.verdict is Verdict.WRONG_ANSWER, report.message
+
+
+@linux
+def test_a_gpu_finds_an_incorrect_element_of_a_large_product(product, types):
+    text = typed(SOLUTION.replace("= sum;", "= row == 19 && col == 17 ? sum + (SUM)1 : sum;"), types)
+    (finding,) = on_gpu(text, product).findings
+    assert finding.kind is Verdict.WRONG_ANSWER
+    assert "`C[19][17]` is " in finding.message
+
+
+def test_a_product_may_be_too_small_for_the_tile_of_the_solution(tmp_path):
+    small = DEFINITION.replace("ceil(cols/TILE), ceil(rows/TILE)", "cols/TILE, rows/TILE").replace("[8]", "[2, 8]")
+    small = small.replace("rows = 24, length = 24, cols = 24", 'rows = "TILE", length = "TILE", cols = "TILE"')
+    product = made(tmp_path, typed(small, TYPES[0]), typed(SOLUTION, TYPES[0]))
+    source = read_source(product.solution_text.encode(), product)
+    assert isinstance(source, Source)
+    plan = make_plan(product, None, 2, "5eed")
+    planned = with_solutions(plan, Solution(product, source, (Mock(),)))
+    assert {case.sizes["rows"] for case in planned.cases if case.solution is None} == {2}
+
+
+@pytest.mark.parametrize(
+    ("types", "field"),
+    [
+        (("half", "__nv_bfloat16", "float"), "operands"),
+        (("half", "half", "int"), "operands"),
+        (("int", "int", "int"), "operands"),
+        (("float", "float", "half"), "operands"),
+    ],
+)
+def test_types_that_do_not_fit_are_refused(tmp_path, types, field):
+    with pytest.raises(ExerciseError) as refused:
+        made(tmp_path, typed(DEFINITION, types), typed(SOLUTION, types))
+    assert refused.value.field == field
+
+
+def test_whole_numbers_are_never_real(tmp_path):
+    definition = typed(DEFINITION, ("char", "char", "int")).replace('"permutation"', '"permutation", "real"')
+    with pytest.raises(ExerciseError) as refused:
+        made(tmp_path, definition, typed(SOLUTION, ("char", "char", "int")))
+    assert refused.value.field == "cases[0].inputs"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("new", "verdict"), [("sum", Verdict.ACCEPTED), ("sum + (SUM)1", Verdict.WRONG_ANSWER)])
+def test_a_gpu_judges_large_products(product, types, tmp_path, new, verdict):
+    text = typed(SOLUTION.replace("= sum;", f"= row < 80 ? sum : {new};"), types)
+    report = graded_here(product, text, tmp_path)
+    assert report.verdict is verdict, report.message
