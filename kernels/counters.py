@@ -44,6 +44,7 @@ class Run:
 
     access: the hardware's accesses by space and verb, such as ("global", "load"); ptx: the same for the PTX
     branches: conditional branches that warps reached; divergent: branches that split a warp
+    tensor_flops: the operations among `flops` that tensor cores do
     """
 
     access: Mapping[tuple[str, str], AccessSum]
@@ -53,6 +54,7 @@ class Run:
     threads: int
     warps: int
     flops: int
+    tensor_flops: int = 0
 
     @property
     def global_bytes(self) -> int:
@@ -187,6 +189,7 @@ class Totals:
         lambda run: run.flops,
         Counter("floating-point operations", "operations", "a fused multiply-add counts as two",
                 *_OPERATIONS, 0, "flops"))
+    tensor_flops: int = _kept(lambda run: run.tensor_flops)
     global_bytes: int = _kept(
         lambda run: run.global_bytes,
         Counter("requested bytes", "bytes", "bytes that all threads read and wrote, before any cache",

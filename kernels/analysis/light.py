@@ -39,9 +39,14 @@ class _Work:
     device: Device
 
     @property
+    def ordinary(self) -> int:
+        """Floating-point operations of ordinary units."""
+        return self.totals.flops - self.totals.tensor_flops
+
+    @property
     def fused(self) -> int:
         """Arithmetic warp instructions, if each is a multiply-add of 32 threads."""
-        return -(-self.totals.flops // (2 * _WARP))
+        return -(-self.ordinary // (2 * _WARP))
 
     @property
     def requests(self) -> int:
@@ -77,8 +82,8 @@ _RESOURCES = (
     _Resource(
         "fp32",
         "FP32 units",
-        lambda work: work.totals.flops / 2 / work.device.fp32_lanes,
-        "Every floating-point operation, two in each multiply-add.",
+        lambda work: work.ordinary / 2 / work.device.fp32_lanes,
+        "Every floating-point operation except those of tensor cores, two in each multiply-add.",
     ),
     _Resource(
         "issue",

@@ -25,7 +25,7 @@ def counts(launch: Launch, blocks, number, field="sectors") -> Counts:
     values[ACCESS_FIELDS.index(field)] = row
     access = AccessCount((1,), 7, "global", Verb.LOAD, "M", 4, True, values)
     branch = BranchCount(2, 8, np.ones((2, len(blocks)), np.int64), ((len(blocks), len(blocks)),))
-    work = LineWork(7, np.ones((3, len(blocks)), np.int64))
+    work = LineWork(7, np.ones((4, len(blocks)), np.int64))
     return Counts(tuple(blocks), (access,), (), (branch,), (work,))
 
 

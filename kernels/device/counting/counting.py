@@ -75,6 +75,7 @@ class Counting:
 
     blocks: the numbers of all blocks that run
     flops: for each instruction, the floating-point operations of one thread
+    tensors: the instructions whose operations tensor cores do
     extent: for each code block, its instructions by their first one
     """
 
@@ -84,11 +85,13 @@ class Counting:
         threads: int,
         instructions: Sequence[Instruction],
         flops: Sequence[int],
+        tensors: frozenset[int],
         extent: Callable[[int], range],
     ) -> None:
         self._blocks = tuple(int(number) for number in blocks)
         self._instructions = instructions
         self._flops = flops
+        self._tensors = tensors
         self._extent = extent
         self._patterns = Patterns(threads)
         self._sums: dict[tuple[Counted, str, str], Numbers] = {}
@@ -259,7 +262,8 @@ class Counting:
         for (first, _), tally in self._executed.items():
             self._add_work(self._extent(first), tally.times * tally.values)
         for (pc, _), tally in self._guarded.items():
-            self._line(pc)[2, columns] += tally.times * self._flops[pc] * tally.values[0]
+            rows = [2, 3] if pc in self._tensors else [2]
+            self._line(pc)[rows, columns] += tally.times * self._flops[pc] * tally.values[0]
         for decision, tally in self._decisions.items():
             self._add_decision(decision, tally)
 
@@ -269,7 +273,7 @@ class Counting:
     def _line(self, pc: int) -> Numbers:
         line = self._instructions[pc].line
         if line not in self._work:
-            self._work[line] = self._zeros(3)
+            self._work[line] = self._zeros(4)
         return self._work[line]
 
     def _add_work(self, pcs: range, values: Numbers) -> None:
@@ -278,6 +282,8 @@ class Counting:
             total[:2] += values
             if self._flops[pc] and self._instructions[pc].guard is None:
                 total[2] += self._flops[pc] * values[0]
+                if pc in self._tensors:
+                    total[3] += self._flops[pc] * values[0]
 
     def _add_decision(self, decision: _Decision, tally: _Tally) -> None:
         pc = decision.pc

@@ -25,8 +25,8 @@ from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
 from kernels.device.state.space import Memory, kind_of
-from kernels.device.tensor.forms import multiplication
-from kernels.device.tensor.wgmma import warpgroup_form
+from kernels.device.tensor.forms import Multiplication, multiplication
+from kernels.device.tensor.wgmma import WarpgroupForm, warpgroup_form
 
 _NO_MEMORY = {"const", "param"}
 
@@ -86,10 +86,12 @@ class CountedLowering(Lowering):
     """Makes steps that count themselves. Inside a guard, only threads that take part count.
 
     flops: for each instruction, the floating-point operations of one thread
+    tensors: the instructions whose operations tensor cores do
     """
 
     def __init__(self, program: Program) -> None:
         self.flops = tuple(_flops(item) for item in program.instructions)
+        self.tensors = frozenset(pc for pc, item in enumerate(program.instructions) if _product(item) is not None)
         self._merges: dict[int, list[Merge]] = {}
         for merge in candidates(program):
             self._merges.setdefault(merge.pcs[0], []).append(merge)
@@ -143,13 +145,16 @@ def _counted(pc: int, item: Instruction, space: str, verb: Verb, width: int, pla
     return Counted((pc,), item.line, space, verb, width, place.register, place.displacement)
 
 
+def _product(item: Instruction) -> Multiplication | WarpgroupForm | None:
+    return multiplication(item.opcode) or warpgroup_form(item.opcode)
+
+
 def _flops(item: Instruction) -> int:
     """Return the floating-point operations of one thread. An atomic addition of floats is one for each element."""
     form = atomic_form(item.opcode)
     if form is not None:
         return form.flops
-    product = multiplication(item.opcode) or warpgroup_form(item.opcode)
-    if product is not None:
+    if (product := _product(item)) is not None:
         return product.operations
     found = operation(item.opcode, bool(item.operands) and isinstance(item.operands[0], Pair))
     return 0 if found is None else found.flops

@@ -115,6 +115,7 @@ class _Prepared:
             threads,
             self.lowering.program.instructions,
             self.lowering.flops,
+            self.lowering.tensors,
             lambda first: range(first, self.blocks[first].end_pc + 1),
         )
 
