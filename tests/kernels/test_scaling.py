@@ -103,7 +103,7 @@ def test_other_numbers_stay_exact_beside_an_estimate():
     found, _, _ = sums(launch, lambda x, y, z: x, 64)
 
     assert found.counts.accesses[0].values[0, 0] == launch.blocks
-    assert found.counts.lines[0].values.tolist() == [[launch.blocks]] * 3
+    assert found.counts.lines[0].values.tolist() == [[launch.blocks]] * 4
     assert found.counts.branches[0].intervals == ((1600, 1600),)
 
 
