@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from kernels.device.memory.access import Step
 from kernels.device.memory.locate import Site, split
-from kernels.device.memory.parts import note, read_part, write_part
+from kernels.device.memory.parts import note
 from kernels.device.state.accesses import Access, Kind, Part, Transfer, Where
 from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
+from kernels.device.state.space import WRITTEN
 from kernels.device.state.unset_values import ADDRESS
 from kernels.facts import Mistake
 
@@ -29,6 +30,9 @@ _OPCODE = re.compile(
     r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)(?:\.L2::cache_hint)?"
 )
 _PIECE = 16
+_MOST_BYTES = 1 << 18
+_MOST_WORDS = 1 << 20
+"""So many words are copied at a time."""
 COMMIT = "cp.async.bulk.commit_group"
 _WAIT = re.compile(r"cp\.async\.bulk\.wait_group(?P<read>\.read)?")
 
@@ -55,42 +59,68 @@ class BulkCopy:
         if bad.size:
             why = f"it copies {int(sizes[bad[0]]):,} bytes at once, but only multiples of {_PIECE} are allowed"
             stop(machine, self.line, int(bad[0]), len(bad), why, Mistake.MISALIGNED)
+        large = lanes[sizes[lanes] > _MOST_BYTES]
+        if large.size:
+            why = f"it copies {int(sizes[large[0]]):,} bytes at once, more than shared memory has"
+            stop(machine, self.line, int(large[0]), len(large), why)
         for size in np.unique(sizes[lanes]).tolist():
             part = machine.narrow(mask, (sizes == size).reshape(grid))
             if size and (part is None or part.count):
+                # A copy takes as long as many instructions.
+                machine.steps += size // _PIECE
                 self._copy(machine, part, size, ends)
         return sizes.astype(np.int64)
 
     def _copy(self, machine: Machine, mask: Mask | None, size: int, ends: Ends) -> None:
         spaces = ("global", "shared") if self.load else ("shared", "global")
-        data = np.zeros((machine.shape.lanes, size), np.uint8)
-        valid = np.zeros((machine.shape.lanes, size // _PIECE), np.bool_)
         reading = Site(self.pc, self.line, spaces[0], _PIECE, Kind.READ)
-        for at, part in self._pieces(machine, reading, self.source, mask, size, ends):
-            found, was_set = read_part(machine, part, _PIECE)
-            data[part.lanes, at : at + _PIECE] = found
-            valid[part.lanes, at // _PIECE] = True if was_set is None else was_set
         writing = Site(self.pc, self.line, spaces[1], _PIECE, Kind.COPY)
-        for at, part in self._pieces(machine, writing, self.target, mask, size, ends):
-            write_part(machine, part, data[part.lanes, at : at + _PIECE], valid[part.lanes, at // _PIECE])
+        sources = self._whole(machine, reading, self.source, mask, size, ends)
+        targets = self._whole(machine, writing, self.target, mask, size, ends)
+        step = max(1, _MOST_WORDS * 4 // size)
+        for source in sources:
+            for target in targets:
+                both, here, there = np.intersect1d(source.lanes, target.lanes, return_indices=True)
+                for first in range(0, len(both), step):
+                    part = slice(first, first + step)
+                    _move(machine, _some(source, here[part]), _some(target, there[part]), size // 4)
 
-    def _pieces(
+    def _whole(
         self, machine: Machine, site: Site, place: Place, mask: Mask | None, size: int, ends: Ends
-    ) -> Iterator[tuple[int, Part]]:
-        """Yield the pieces of the copy that are inside their variable. Report the whole to the search for races."""
+    ) -> list[Part]:
+        """Where the copy begins, for threads whose copy is inside one variable. Tell the search for races."""
         address = machine.registers[place.register]
         last = list(split(machine, site, address, place.displacement + size - _PIECE, mask))
         inside = np.concatenate([part.lanes for part in last]) if last else np.zeros(0, np.intp)
+        found = []
         for part in split(machine, site, address, place.displacement, mask):
-            here = np.isin(part.lanes, inside)
-            whole = Part(part.allocation, part.offsets[here], part.lanes[here])
-            if not whole.lanes.size:
-                continue
-            where = Where(self.pc, site.kind, size)
-            transfer = ends("write" if site.kind.writes else "read", whole.lanes)
-            note(machine, Access(where, whole.allocation, offsets=whole.offsets, lanes=whole.lanes, transfer=transfer))
-            for at in range(0, size, _PIECE):
-                yield at, Part(whole.allocation, whole.offsets + at, whole.lanes)
+            whole = _some(part, np.flatnonzero(np.isin(part.lanes, inside)))
+            if whole.lanes.size:
+                found.append(whole)
+                transfer = ends("write" if site.kind.writes else "read", whole.lanes)
+                where = Where(self.pc, site.kind, size)
+                note(
+                    machine,
+                    Access(where, whole.allocation, offsets=whole.offsets, lanes=whole.lanes, transfer=transfer),
+                )
+        return found
+
+
+def _some(part: Part, chosen: Lanes) -> Part:
+    return Part(part.allocation, part.offsets[chosen], part.lanes[chosen])
+
+
+def _move(machine: Machine, source: Part, target: Part, words: int) -> None:
+    """Copy so many words of each thread, and whether they are set."""
+    places = []
+    for part in (source, target):
+        thread, block = np.divmod(part.lanes[:, np.newaxis], machine.shape.blocks)
+        first = (part.offsets >> 2).astype(np.intp)[:, np.newaxis] + np.arange(words)
+        places.append(part.allocation.position(first, thread, block, machine.shape))
+    target.allocation.flat[places[1]] = source.allocation.flat[places[0]]
+    if target.allocation.flat_valid is not None:
+        was_set = source.allocation.flat_valid
+        target.allocation.flat_valid[places[1]] = WRITTEN if was_set is None else was_set[places[0]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,24 @@ STORIES = [
   if (t == 0)
     load(tile, M, 20, bar);  //@ load
   P[t] = 0;"""),
+    _story("a size that no block has", Found(Verdict.RUNTIME_ERROR, "load", says="shared memory"), """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, 1);
+  __syncthreads();
+  if (t == 0)
+    load(tile, M, 1 << 30, bar);  //@ load
+  P[t] = 0;"""),
+    _story("part of a tile that no thread wrote", Found(Verdict.UNINITIALIZED_READ, "use"), """
+  __shared__ alignas(128) float tile[64], other[64];
+  tile[t] = t;
+  if (t < 60) other[t] = t;
+  fence();
+  __syncthreads();
+  if (t == 0) { store(P, other, 256); }
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  __syncthreads();
+  M[t] = P[t];  //@ use"""),
     _story("memcpy_async with a barrier", [63 - t for t in range(64)], """
   __shared__ alignas(16) float tile[256];
   __shared__ barrier bar;
