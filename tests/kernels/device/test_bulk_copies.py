@@ -126,7 +126,7 @@ STORIES = [
   __syncthreads();
   if (t == 0) { load(tile, M, 256, bar); expect(bar, 512); }
   bar.wait_parity(false);  //@ wait
-  P[t] = tile[t];"""),
+  P[t] = tile[t];""", budget=5_000),
     _story("a size that isn't a multiple of 16", Found(Verdict.RUNTIME_ERROR, "load", says="multiples of 16"), """
   __shared__ alignas(128) float tile[64];
   __shared__ barrier bar;
