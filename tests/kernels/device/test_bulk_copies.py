@@ -113,6 +113,8 @@ STORIES = [
     _story("one thread's fence after the barrier is enough", [t + 1 for t in range(64)],
            _STORE.replace("fence();\n  __syncthreads();", "__syncthreads();").replace("store(", "fence(); store(")
            + _ALL_DONE + "}"),
+    _story("stores of several blocks, after blocks that did the same", [t % 64 + 1 for t in range(256)],
+           _STORE.replace("store(P,", "store(P + 64 * blockIdx.x,") + _READ_DONE + "}", grid=4, n=256),
     _story("a fence is missing", Race("write", "store"), _STORE.replace("fence();", "") + _ALL_DONE + "}"),
     _story("a tile that changes before the store has read it", Race("store", "change"), _STORE + """
     tile[0] = 0;  //@ change
