@@ -25,7 +25,7 @@ _MULTIPLY = re.compile(
 )
 _WMMA = re.compile(
     rf"wmma\.mma(?:\.(?P<combine>and|xor)\.popc)?\.sync\.aligned\.(?P<a_layout>row|col)\.(?P<b_layout>row|col)\.{_SHAPE}"
-    rf"(?:\.rn)?\.(?P<d>{_TYPE})(?:\.(?P<a>{_TYPE})\.(?P<b>{_TYPE}))?\.(?P<c>{_TYPE})(?P<saturates>\.satfinite)?"
+    rf"(?:\.rn)?\.(?P<d>{_TYPE})(?:\.(?P<a>{_TYPE})\.(?P<b>{_TYPE}))?\.(?P<c>{_TYPE})(?P<saturates>\.satfinite)?(?:\.rn)?"
 )
 _ACCESS = re.compile(
     rf"wmma\.(?P<verb>load|store)\.(?P<role>[abcd])\.sync\.aligned\.(?P<layout>row|col)\.{_SHAPE}{_SPACE}\.(?P<kind>{_TYPE})"
