@@ -64,7 +64,8 @@ class BulkCopy:
     def _copy(self, machine: Machine, mask: Mask | None, size: int, ends: Ends) -> None:
         spaces = ("global", "shared") if self.load else ("shared", "global")
         data = np.zeros((machine.shape.lanes, size), np.uint8)
-        valid = np.zeros((machine.shape.lanes, size // _PIECE), np.bool_)
+        # Pieces that can't be read are reported, so they count as set where they go.
+        valid = np.ones((machine.shape.lanes, size // _PIECE), np.bool_)
         reading = Site(self.pc, self.line, spaces[0], _PIECE, Kind.READ)
         for at, part in self._pieces(machine, reading, self.source, mask, size, ends):
             found, was_set = read_part(machine, part, _PIECE)

@@ -137,6 +137,28 @@ STORIES = [
   if (t == 0)
     load(tile, M, 20, bar);  //@ load
   P[t] = 0;"""),
+    _story("a phase that was over long ago", Found(Verdict.TIME_LIMIT, "wait", says="parity"), """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, 1);
+  __syncthreads();
+  if (t == 0) { load(tile, M, 256, bar); expect(bar, 256); }
+  bar.wait_parity(true);  //@ wait
+  P[t] = tile[t];"""),
+    _story("a source that isn't aligned", Found(Verdict.RUNTIME_ERROR, "load", says="multiple of 16"), _LOAD.replace(
+           "load(tile, M,", "load(tile, M + 1,") + """
+  wait(bar, 0);
+  P[t] = tile[t];""", values=68),
+    _story("a barrier that others may use before it begins", Race("begin", "use"), """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) {
+    init(&bar, 1);  //@ begin
+    load(tile, M, 256, bar);
+    expect(bar, 256);
+  }
+  wait(bar, 0);  //@ use
+  P[t] = tile[t];"""),
     _story("memcpy_async with a barrier", [63 - t for t in range(64)], """
   __shared__ alignas(16) float tile[256];
   __shared__ barrier bar;
