@@ -52,12 +52,20 @@ def _story(name, wanted, body, **launch):
     return Story(name, wanted, body, before=_BEFORE, **(_TWO | launch))
 
 
+_READ_TOO_EARLY = _story(
+    "a read before the wait",
+    Race("load", "read"),
+    _LOAD
+    + """
+  P[t] = tile[t];  //@ read""",
+)
+_NO_FENCE = _story("no fence", Race("write", "store"), _STORE.replace("fence();", "") + _ALL_DONE + "}")
+
 STORIES = [
     _story("a copy, its bytes and the wait", [63 - t for t in range(64)], _LOAD + """
   wait(bar, 0);
   P[t] = tile[63 - t];"""),
-    _story("a read before the wait", Race("load", "read"), _LOAD + """
-  P[t] = tile[t];  //@ read"""),
+    _READ_TOO_EARLY,
     _story("a barrier of the block doesn't wait for the copy", Race("load", "read"), _LOAD + """
   __syncthreads();
   P[t] = tile[t];  //@ read"""),
@@ -115,7 +123,7 @@ STORIES = [
            + _ALL_DONE + "}"),
     _story("stores of several blocks, after blocks that did the same", [t % 64 + 1 for t in range(256)],
            _STORE.replace("store(P,", "store(P + 64 * blockIdx.x,") + _READ_DONE + "}", grid=4, n=256),
-    _story("a fence is missing", Race("write", "store"), _STORE.replace("fence();", "") + _ALL_DONE + "}"),
+    _NO_FENCE,
     _story("a tile that changes before the store has read it", Race("store", "change"), _STORE + """
     tile[0] = 0;  //@ change
   }"""),
@@ -157,7 +165,7 @@ STORIES = [
     load(tile, M, 256, bar);
     expect(bar, 256);
   }
-  wait(bar, 0);  //@ use
+  bar.wait_parity(false);  //@ use
   P[t] = tile[t];"""),
     _story("memcpy_async with a barrier", [63 - t for t in range(64)], """
   __shared__ alignas(16) float tile[256];
@@ -197,8 +205,7 @@ def test_a_story(device, story):
 
 
 @pytest.mark.parametrize(
-    ("name", "mistake"), [("a fence is missing", Mistake.PROXY_FENCE), ("a read before the wait", Mistake.TRANSFER)]
+    ("story", "mistake"), [(_NO_FENCE, Mistake.PROXY_FENCE), (_READ_TOO_EARLY, Mistake.TRANSFER)], ids=str
 )
-def test_a_race_knows_what_is_missing(device, name, mistake):
-    story = next(each for each in STORIES if each.name == name)
+def test_a_race_knows_what_is_missing(device, story, mistake):
     assert only(device.run(story.text, **story.launch)).facts.mistake is mistake
