@@ -66,7 +66,7 @@ STORIES = [
   wait(bar, 0);
   P[t] = tile[63 - t];"""),
     _READ_TOO_EARLY,
-    _story("a barrier of the block doesn't wait for the copy", Race("load", "read"), _LOAD + """
+    _story("no barrier of the block ends a copy", Race("load", "read"), _LOAD + """
   __syncthreads();
   P[t] = tile[t];  //@ read"""),
     _story("only one thread waits, then the block meets", list(range(64)), _LOAD + """
