@@ -23,7 +23,8 @@ from kernels.verdict import Finding, Verdict
 _OTHER_BARRIERS: Mapping[Mistake, str] = {
     Mistake.MBARRIER: (
         "Initialise the barrier{at} with the number of threads that arrive at it in each phase. If every thread of the "
-        "block arrives, write `init(&bar, blockDim.x * blockDim.y)`."
+        "block arrives, write `init(&bar, blockDim.x * blockDim.y)`. Let each phase expect exactly the bytes that its "
+        "copies bring. Wait for the first phase with parity 0, for the next with 1, and so on."
     ),
     Mistake.NAMED_BARRIER: (
         "Give the barrier{at} the number of threads that reach it. For the whole block, use `__syncthreads()`."

@@ -31,6 +31,7 @@ _REAL = (
     "cuda/atomic",
     "cuda/barrier",
     "cuda/pipeline",
+    "cuda/ptx",
     "cuda/std/array",
     "cuda/std/cstddef",
     "cuda/std/cstdint",

@@ -175,8 +175,9 @@ class Mbarriers:
         for part in split(machine, use.site, machine.registers[use.place.register], use.place.displacement, mask):
             if part.allocation.space != "shared":
                 self._stop(use, part.lanes, "it uses a `cuda::barrier` outside shared memory")
-            act(use, part, sources[part.lanes], result)
+            # Before the operation: what it orders comes after the barrier's beginning only if something else says so.
             note_part(machine, part, use.site)
+            act(use, part, sources[part.lanes], result)
         if use.target is not None:
             done = result.reshape(grid)
             waits = use.verb.endswith("wait")

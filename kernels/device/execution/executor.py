@@ -24,7 +24,7 @@ from kernels.device.memory.placement import Buffer, Layout
 from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.suspects import SuspectFinder
 from kernels.device.ptx.dataflow import maybe_unset
-from kernels.device.ptx.module import Reached, Register, Unsupported
+from kernels.device.ptx.module import Instruction, Reached, Register, Unsupported
 from kernels.device.ptx.program import Program
 from kernels.device.ptx.thread_dependence import polling_loads
 from kernels.device.state.findings import Described, Findings
@@ -342,15 +342,16 @@ def _by(numbers: Sequence[int]) -> str:
     return " x ".join(f"{number:,}" for number in numbers)
 
 
-def _missing_at_barriers(machine: Machine, lane: int) -> str:
-    """Say what a wait in a block that never ends waits for."""
+def _missing_at_barriers(machine: Machine, lane: int, wait: Instruction) -> str:
+    """Say what a wait that never ends waits for."""
     column = lane % machine.shape.blocks
     left = next((int(each[column]) for each in machine.awaited.values() if each[column]), 0)
     if left > 0:
         return f"Asynchronous copies bring {left:,} bytes less than it expects."
     if left < 0:
         return f"Asynchronous copies bring {-left:,} bytes more than it expects."
-    return "Fewer threads arrive at it than it was initialised for."
+    other = ", or it waits with the parity of another phase" if ".parity" in wait.opcode else ""
+    return f"Fewer threads arrive at it than it was initialised for{other}."
 
 
 @lru_cache(maxsize=1)
@@ -508,7 +509,7 @@ class _Launch:
         def describe() -> Described:
             block, thread = machine.geometry.who(spent.lane)
             message = (
-                f"still waits at this `cuda::barrier`. {_missing_at_barriers(machine, spent.lane)}"
+                f"still waits at this `cuda::barrier`. {_missing_at_barriers(machine, spent.lane, wait)}"
                 if wait is not None
                 else f"is still running after {self._budget.text(spent.instructions)}. Either a loop never ends, or"
                 " the thread does too much of the work. Check the loop's condition, and share the work among threads."

@@ -78,8 +78,11 @@ class BulkCopy:
         sources = self._whole(machine, reading, self.source, mask, size, ends)
         targets = self._whole(machine, writing, self.target, mask, size, ends)
         step = max(1, _MOST_WORDS * 4 // size)
-        for source in sources:
-            for target in targets:
+        for target in targets:
+            # What can't be read is reported, so it counts as set where it goes.
+            for first in range(0, len(target.lanes), step):
+                _set(machine, _some(target, slice(first, first + step)), size // 4)
+            for source in sources:
                 both, here, there = np.intersect1d(source.lanes, target.lanes, return_indices=True)
                 for first in range(0, len(both), step):
                     part = slice(first, first + step)
@@ -106,21 +109,28 @@ class BulkCopy:
         return found
 
 
-def _some(part: Part, chosen: Lanes) -> Part:
+def _some(part: Part, chosen: Lanes | slice) -> Part:
     return Part(part.allocation, part.offsets[chosen], part.lanes[chosen])
+
+
+def _places(machine: Machine, part: Part, words: int) -> NDArray[np.intp]:
+    """The positions of each thread's words in the flat memory."""
+    thread, block = np.divmod(part.lanes[:, np.newaxis], machine.shape.blocks)
+    numbers = (part.offsets >> 2).astype(np.intp)[:, np.newaxis] + np.arange(words)
+    return part.allocation.position(numbers, thread, block, machine.shape)
+
+
+def _set(machine: Machine, part: Part, words: int) -> None:
+    if part.allocation.flat_valid is not None:
+        part.allocation.flat_valid[_places(machine, part, words)] = WRITTEN
 
 
 def _move(machine: Machine, source: Part, target: Part, words: int) -> None:
     """Copy so many words of each thread, and whether they are set."""
-    places = []
-    for part in (source, target):
-        thread, block = np.divmod(part.lanes[:, np.newaxis], machine.shape.blocks)
-        first = (part.offsets >> 2).astype(np.intp)[:, np.newaxis] + np.arange(words)
-        places.append(part.allocation.position(first, thread, block, machine.shape))
-    target.allocation.flat[places[1]] = source.allocation.flat[places[0]]
-    if target.allocation.flat_valid is not None:
-        was_set = source.allocation.flat_valid
-        target.allocation.flat_valid[places[1]] = WRITTEN if was_set is None else was_set[places[0]]
+    here, there = _places(machine, source, words), _places(machine, target, words)
+    target.allocation.flat[there] = source.allocation.flat[here]
+    if target.allocation.flat_valid is not None and source.allocation.flat_valid is not None:
+        target.allocation.flat_valid[there] = source.allocation.flat_valid[here]
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,8 +229,8 @@ class RaceObserver(Unwatched):
             return
         passed = self._clocks.now().interval
         done = not any(noted.lasts(passed) for noted in self._block)
-        # If all blocks do the same, the accesses of one block show every race.
-        alike = done and not len(self._rows) and all(noted.alike for noted in self._block)
+        # If all blocks do the same, the accesses of one block show every race. But kept rows are of all blocks.
+        alike = done and not len(self._rows) and all(self._alike(noted) for noted in self._block)
         made = [self._entries(noted, self._suspects.block, alike=alike) for noted in self._block]
         entries = in_order([self._rows, *made])
         if len(entries) > _MOST_ENTRIES:
@@ -239,6 +239,9 @@ class RaceObserver(Unwatched):
         suspects = self._compare(self._order(one_block=True), entries, 1 if alike else self._machine.shape.blocks)
         self._since = (self._event + 1) << LANE_BITS
         self._keep(entries, suspects, passed)
+
+    def _alike(self, noted: Noted) -> bool:
+        return noted.alike and noted.access.allocation.name not in self._suspects.transferred
 
     def _too_many(self, entries: Sequence[Entries], who: str, when: str, advice: str) -> Unsupported:
         """Return why these aren't compared, at the instruction that made most of them."""

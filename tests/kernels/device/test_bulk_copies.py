@@ -52,13 +52,21 @@ def _story(name, wanted, body, **launch):
     return Story(name, wanted, body, before=_BEFORE, **(_TWO | launch))
 
 
+_READ_TOO_EARLY = _story(
+    "a read before the wait",
+    Race("load", "read"),
+    _LOAD
+    + """
+  P[t] = tile[t];  //@ read""",
+)
+_NO_FENCE = _story("no fence", Race("write", "store"), _STORE.replace("fence();", "") + _ALL_DONE + "}")
+
 STORIES = [
     _story("a copy, its bytes and the wait", [63 - t for t in range(64)], _LOAD + """
   wait(bar, 0);
   P[t] = tile[63 - t];"""),
-    _story("a read before the wait", Race("load", "read"), _LOAD + """
-  P[t] = tile[t];  //@ read"""),
-    _story("a barrier of the block doesn't wait for the copy", Race("load", "read"), _LOAD + """
+    _READ_TOO_EARLY,
+    _story("no barrier of the block ends a copy", Race("load", "read"), _LOAD + """
   __syncthreads();
   P[t] = tile[t];  //@ read"""),
     _story("only one thread waits, then the block meets", list(range(64)), _LOAD + """
@@ -113,7 +121,9 @@ STORIES = [
     _story("one thread's fence after the barrier is enough", [t + 1 for t in range(64)],
            _STORE.replace("fence();\n  __syncthreads();", "__syncthreads();").replace("store(", "fence(); store(")
            + _ALL_DONE + "}"),
-    _story("a fence is missing", Race("write", "store"), _STORE.replace("fence();", "") + _ALL_DONE + "}"),
+    _story("stores of several blocks, after blocks that did the same", [t % 64 + 1 for t in range(256)],
+           _STORE.replace("store(P,", "store(P + 64 * blockIdx.x,") + _READ_DONE + "}", grid=4, n=256),
+    _NO_FENCE,
     _story("a tile that changes before the store has read it", Race("store", "change"), _STORE + """
     tile[0] = 0;  //@ change
   }"""),
@@ -153,6 +163,28 @@ STORIES = [
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   __syncthreads();
   M[t] = P[t];  //@ use"""),
+    _story("a phase that was over long ago", Found(Verdict.TIME_LIMIT, "wait", says="parity"), """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, 1);
+  __syncthreads();
+  if (t == 0) { load(tile, M, 256, bar); expect(bar, 256); }
+  bar.wait_parity(true);  //@ wait
+  P[t] = tile[t];"""),
+    _story("a source that isn't aligned", Found(Verdict.RUNTIME_ERROR, "load", says="multiple of 16"), _LOAD.replace(
+           "load(tile, M,", "load(tile, M + 1,") + """
+  wait(bar, 0);
+  P[t] = tile[t];""", values=68),
+    _story("a barrier that others may use before it begins", Race("begin", "use"), """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) {
+    init(&bar, 1);  //@ begin
+    load(tile, M, 256, bar);
+    expect(bar, 256);
+  }
+  bar.wait_parity(false);  //@ use
+  P[t] = tile[t];"""),
     _story("memcpy_async with a barrier", [63 - t for t in range(64)], """
   __shared__ alignas(16) float tile[256];
   __shared__ barrier bar;
@@ -191,8 +223,7 @@ def test_a_story(device, story):
 
 
 @pytest.mark.parametrize(
-    ("name", "mistake"), [("a fence is missing", Mistake.PROXY_FENCE), ("a read before the wait", Mistake.TRANSFER)]
+    ("story", "mistake"), [(_NO_FENCE, Mistake.PROXY_FENCE), (_READ_TOO_EARLY, Mistake.TRANSFER)], ids=str
 )
-def test_a_race_knows_what_is_missing(device, name, mistake):
-    story = next(each for each in STORIES if each.name == name)
+def test_a_race_knows_what_is_missing(device, story, mistake):
     assert only(device.run(story.text, **story.launch)).facts.mistake is mistake

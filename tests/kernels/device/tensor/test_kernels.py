@@ -55,6 +55,20 @@ STORIES = [
           _FILL + _wmma("row", "row").replace("(P,", "(P + t / 32 * 256,"), before=_WMMA, n=512, block=64),
     Story("products only in the second warp", _PRODUCT,
           _FILL + f"  if (t >= 32) {{ {_wmma('row', 'row')}\n  }}", before=_WMMA, n=256, block=64),
+    Story("a product of doubles", (_EIGHT[:, :4] @ _EIGHT[:4]).ravel().tolist(), """
+  __shared__ double a[64], c[64];
+  for (int i = t; i < 64; i += 32) a[i] = M[i];
+  __syncwarp();
+  fragment<matrix_a, 8, 8, 4, double, row_major> x;
+  fragment<matrix_b, 8, 8, 4, double, row_major> y;
+  fragment<accumulator, 8, 8, 4, double> z;
+  fill_fragment(z, 0.0);
+  load_matrix_sync(x, a, 8);
+  load_matrix_sync(y, a, 8);
+  mma_sync(z, x, y, z);
+  store_matrix_sync(c, z, 8, mem_row_major);
+  __syncwarp();
+  for (int i = t; i < 64; i += 32) P[i] = c[i];""", before=_WMMA, n=64),
     Story("every element of a fragment", [3 * each for each in _PRODUCT],
           _FILL + _wmma("row", "row", "mma_sync(z, x, y, z); for (int i = 0; i < z.num_elements; ++i) z.x[i] *= 3;"),
           before=_WMMA, n=256),

@@ -1,0 +1,25 @@
+__device__ void bulk_store(float* to, const float* from, int bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+                 :: "l"(to), "r"((unsigned)__cvta_generic_to_shared(from)), "r"(bytes) : "memory");
+}
+
+#define fence_proxy() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
+#define commit() asm volatile("cp.async.bulk.commit_group;" ::: "memory")
+#define wait_read(n) asm volatile("cp.async.bulk.wait_group.read " #n ";" ::: "memory")
+#define wait_all() asm volatile("cp.async.bulk.wait_group 0;" ::: "memory")
+
+__global__ void vectorAdd(const float* A, const float* B, float* C, int n) {
+    __shared__ __align__(16) float a[BLOCK_SIZE];
+    int t = threadIdx.x, first = blockIdx.x * BLOCK_SIZE;
+    if (first + BLOCK_SIZE > n) {
+        if (first + t < n) C[first + t] = A[first + t] + B[first + t];
+        return;
+    }
+    a[t] = A[first + t] + B[first + t];
+    __syncthreads();
+    if (t == 0) {
+        bulk_store(C + first, a, sizeof(a));
+        commit();
+        wait_read(0);
+    }
+}
