@@ -83,7 +83,7 @@ _RESOURCES = (
         "fp32",
         "FP32 units",
         lambda work: work.ordinary / 2 / work.device.fp32_lanes,
-        "Every floating-point operation except those of tensor cores, two in each multiply-add.",
+        "Every floating-point operation outside tensor cores, two in each multiply-add.",
     ),
     _Resource(
         "issue",
