@@ -82,7 +82,7 @@ def test_a_solution_that_fails_is_no_verdict():
 
 
 def test_a_solution_that_only_a_gpu_can_run_leaves_the_kernel_to_the_gpu():
-    text = ADDITION.solution_text.replace("int i =", 'asm volatile("cp.async.bulk.commit_group;"); int i =')
+    text = ADDITION.solution_text.replace("int i =", 'asm volatile("barrier.cluster.arrive;"); int i =')
     response = check(addition_with(text))
     (finding,) = response.findings
     assert (finding.kind, finding.line) == (Verdict.UNSUPPORTED, None)
@@ -105,13 +105,13 @@ def test_an_unknown_instruction_is_named_with_its_line():
     response = check(
         request_for(
             "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {\n"
-            '    asm volatile("cp.async.bulk.commit_group;");\n'
+            '    asm volatile("barrier.cluster.arrive;");\n'
             "}\n"
         )
     )
     (finding,) = response.findings
     assert (finding.kind, finding.line) == (Verdict.UNSUPPORTED, 2)
-    assert "cp.async.bulk" in finding.message
+    assert "barrier.cluster" in finding.message
 
 
 REACHES_UNKNOWN = """__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
@@ -120,7 +120,7 @@ REACHES_UNKNOWN = """__global__ void MatrixMulKernel(float* M, float* N, float* 
     float sum = 0;
     for (int k = 0; k < Width; ++k) sum += M[row * Width + k] * N[k * Width + col];
     P[row * Width + col] = sum;
-    if (Width == 2) asm volatile("cp.async.bulk.commit_group;");
+    if (Width == 2) asm volatile("barrier.cluster.arrive;");
     MORE
 }
 """

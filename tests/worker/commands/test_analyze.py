@@ -135,12 +135,12 @@ def test_an_instruction_that_is_not_known_is_named_with_its_line(tmp_path):
     file.write_text(
         "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {\n"
         '    asm volatile("nanosleep.u32 20;");\n'
-        '    asm volatile("wgmma.fence.sync.aligned;");\n'
+        '    asm volatile("tcgen05.fence::before_thread_sync;");\n'
         "    P[0] = 0.0f;\n}\n"
     )
     result = run(str(file), "--size", "16", "--arch", "sm_90")
     assert result.exit_code == Exit.NOT_ACCEPTED
-    assert "'wgmma.fence'" in result.stdout
+    assert "'tcgen05.fence'" in result.stdout
 
 
 def test_a_kernel_that_reads_outside_is_shown_with_its_finding(tmp_path):
