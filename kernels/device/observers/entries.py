@@ -77,6 +77,7 @@ class Noted:
         """Return the rows of the cells, of `unit` bytes each, in suspect words. `alike`: of the first block only."""
         cells, lanes = self.access.cells(self.machine.shape, unit, alike=alike)
         at = np.arange(len(cells)) // max(1, self.access.where.size // unit)
+        per_event = max(1, len(cells) // 2 if self.access.where.by_warp else len(cells))
         chosen = suspects[cells * unit // 4]
         cells, lanes, at = cells[chosen], lanes[chosen], at[chosen]
         columns = 1 if alike else self.machine.shape.blocks
@@ -85,7 +86,8 @@ class Noted:
         made = np.zeros(len(cells), ENTRY)
         own = self.access.allocation.space == "shared"
         made["key"] = (self.variable << _NAME_BITS) + (cells * columns + column if own else cells)
-        made["event"] = (self.event << LANE_BITS) + np.flatnonzero(chosen)
+        # Both entries of a warp's access are one event.
+        made["event"] = (self.event << LANE_BITS) + np.flatnonzero(chosen) % per_event
         made["block"], made["thread"], made["column"] = moment.blocks[column], thread, column
         made["when"], made["site"] = self.when, self.site
         if self.access.stored is not None:

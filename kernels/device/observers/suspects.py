@@ -94,6 +94,17 @@ class _Meeting:
 
 
 _FAR = np.int64(1) << 62
+_USERS = 4
+"""Each thread has so many numbers: its own, and others for reads and writes of its whole warp."""
+
+
+def _user(where: Where, threads: Numbers) -> Numbers:
+    """Return the numbers under which threads enter cells. A warp's access isn't its thread's own."""
+    numbers = threads * _USERS
+    if where.by_warp:
+        # The second half names other threads of the warps, which would make each such access a suspect.
+        numbers = np.tile(numbers[: len(numbers) // 2], 2) + (2 if where.kind.writes else 1)
+    return numbers
 
 
 def _flag(where: Where, strength: Strength) -> int:
@@ -205,7 +216,7 @@ class SuspectFinder(Unwatched):
 
     def result(self) -> Suspects:
         self._look_at_changes("global")
-        threads = self._machine.shape.threads if self._grid else 1
+        threads = self._machine.shape.threads * _USERS if self._grid else 1
         for name, meeting in self._grid.items():
             found = meeting.suspects(self._kinds)
             if found.any():
@@ -230,7 +241,7 @@ class SuspectFinder(Unwatched):
         thread, column = np.divmod(lanes, machine.shape.blocks)
         # Numbers through the whole grid show with two extremes whether threads and blocks differ.
         threads = (self._passed + column) * machine.shape.threads + thread
-        meeting.enter(access, cells, threads)
+        meeting.enter(access, cells, _user(access.where, threads))
 
     def _enter_pending(self, *, alike: bool = False) -> None:
         columns = 1 if alike else self._machine.shape.blocks
@@ -240,7 +251,7 @@ class SuspectFinder(Unwatched):
             threads = lanes // columns
             if access.flight is not None:  # it runs parallel to its thread and other copies
                 threads = threads + number * self._machine.shape.threads
-            meeting.enter(access, cells * columns + lanes % columns, threads)
+            meeting.enter(access, cells * columns + lanes % columns, _user(access.where, threads))
         self._pending.clear()
 
     def _note(self, blocks: NDArray[np.bool_] | None, *, alike: bool) -> bool:

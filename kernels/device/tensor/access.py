@@ -1,7 +1,8 @@
 """The steps that move matrices between memory and the registers of a warp.
 
-A matrix is read and written in pieces of at most 16 bytes, each by one thread, like ordinary vectors. So all checks of
-loads and stores hold for it.
+A matrix is read and written in pieces of at most 16 bytes, each at the address of one thread, like ordinary vectors. So
+all checks of loads and stores hold for it. But the data belong to other threads of the warp. So the search for races
+counts each piece as an access of two threads.
 """
 
 from __future__ import annotations
