@@ -25,6 +25,7 @@ class Mistake(StrEnum):
     NAMED_BARRIER = "named_barrier"
     MATRIX = "matrix"
     PROXY_FENCE = "proxy_fence"
+    REGISTER_FENCE = "register_fence"
     TRANSFER = "transfer"
     SHUFFLE = "shuffle"
     MISALIGNED = "misaligned"

@@ -13,6 +13,7 @@ from kernels.device.memory.access import Step
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note
 from kernels.device.state.accesses import Access, Kind, Part, Transfer, Where
+from kernels.device.state.groups import Grouped
 from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
@@ -157,12 +158,6 @@ def bulk_wait(opcode: str) -> tuple[str, ...] | None:
     return ("read",) if match["read"] else ("read", "write")
 
 
-def _groups(machine: Machine) -> Bytes:
-    if machine.bulk_groups is None:
-        machine.bulk_groups = np.ones(machine.shape.lanes, np.int64)
-    return machine.bulk_groups
-
-
 def _of_groups(kind: str, lanes: Lanes, groups: Bytes) -> Transfer:
     return Transfer(("bulk", kind), groups[lanes])
 
@@ -171,15 +166,14 @@ def bulk_step(copy: BulkCopy) -> Step:
     """Return the step of a copy that belongs to its thread's next group."""
 
     def run(machine: Machine, mask: Mask | None) -> None:
-        groups = _groups(machine)
+        groups = machine.groups.present(Grouped.BULK_COPIES)
         copy.perform(machine, mask, lambda kind, lanes: _of_groups(kind, lanes, groups))
 
     return run
 
 
 def commit_bulk(machine: Machine, mask: Mask | None) -> None:
-    """End the present group of bulk copies, and begin the next."""
-    _groups(machine)[machine.active(mask)] += 1
+    machine.groups.close(Grouped.BULK_COPIES, machine.active(mask))
 
 
 def bulk_wait_step(kinds: tuple[str, ...], allowed: int) -> Step:
@@ -187,7 +181,7 @@ def bulk_wait_step(kinds: tuple[str, ...], allowed: int) -> Step:
 
     def wait(machine: Machine, mask: Mask | None) -> None:
         lanes = machine.active(mask)
-        done = _groups(machine) - 1 - allowed
+        done = machine.groups.before(Grouped.BULK_COPIES, allowed)
         for kind in kinds:
             machine.races.ended(_of_groups(kind, lanes, done), lanes, 1)
 

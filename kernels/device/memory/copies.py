@@ -12,6 +12,7 @@ from kernels.device.memory.access import Step
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note, note_part, read_part, write_part
 from kernels.device.state.accesses import Access, Flight, Kind, Part, PendingCopy, Transfer
+from kernels.device.state.groups import Grouped
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
@@ -21,7 +22,7 @@ _COPY = re.compile(r"cp\.async\.(?:ca|cg)\.shared(?:::cta)?\.global(?:\.L2::\w+)
 
 
 def _issue(machine: Machine, site: Site, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_]) -> None:
-    groups = _groups(machine)[part.lanes]
+    groups = machine.groups.present(Grouped.COPIES)[part.lanes]
     # A starting copy as the search for data races sees it
     flight = Flight.begun(len(part.lanes))
     access = Access(site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, flight=flight)
@@ -31,19 +32,19 @@ def _issue(machine: Machine, site: Site, part: Part, data: NDArray[np.uint8], va
 
 
 def commit_copies(machine: Machine, mask: Mask | None) -> None:
-    _groups(machine)[machine.active(mask)] += 1
+    machine.groups.close(Grouped.COPIES, machine.active(mask))
 
 
 def _wait(machine: Machine, mask: Mask | None, allowed: int | None) -> None:
     """End the copies of the given threads, except the last `allowed` groups; None waits for every copy."""
-    counts = _groups(machine)
+    before = machine.groups.before(Grouped.COPIES, allowed or 0)
     present = np.zeros(machine.shape.lanes, np.bool_)
     present[machine.active(mask)] = True
     for copy in machine.copies:
         lanes = copy.part.lanes
         done = copy.waits & present[lanes]
         if allowed is not None:
-            done &= copy.groups < counts[lanes] - allowed
+            done &= copy.groups <= before[lanes]
         if done.any():
             part = Part(copy.part.allocation, copy.part.offsets[done], lanes[done])
             write_part(machine, part, copy.data[done], copy.valid[done])
@@ -72,12 +73,6 @@ def hand_over(machine: Machine, lanes: NDArray[np.intp], ends: Callable[[NDArray
     machine.copies = [copy for copy in machine.copies if copy.waits.any()]
     _tell(machine)
     return True
-
-
-def _groups(machine: Machine) -> NDArray[np.int64]:
-    if machine.groups is None:
-        machine.groups = np.zeros(machine.shape.lanes, np.int64)
-    return machine.groups
 
 
 def _tell(machine: Machine) -> None:

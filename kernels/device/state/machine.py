@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from kernels.device.state.accesses import Access, PendingCopy, Strength, Transfer
 from kernels.device.state.findings import Described, Findings
 from kernels.device.state.geometry import WARP, Coordinates, Geometry
+from kernels.device.state.groups import Groups
 from kernels.device.state.mask import Mask
 from kernels.device.state.printer import Printer
+from kernels.device.state.product_registers import ProductRegisters
 from kernels.device.state.space import LOCAL_BASE, SHARED_BASE, Memory
 from kernels.device.state.unset_values import UnsetObserver
 from kernels.device.state.values import INTEGER, Array, Lanes, Value, from_array, uniform
@@ -27,10 +29,9 @@ class Machine:
     epochs: for each block, how many barriers it has passed
     steps: how many instructions were issued
     copies: asynchronous copies for which some thread still has to wait
-    groups: for each thread, how many groups of copies it has closed
+    groups: of asynchronous operations
     awaited: for each barrier in shared memory by name and offset, the bytes that its phase needs, for each block
-    bulk_groups: for each thread, the number of the group to which its next bulk copy belongs
-    warpgroup_groups: for each thread, the number of the group to which its next product of four warps belongs
+    products: what threads did to the registers of products of four warps; made with the first use
     backwards: whether atomics of one instruction take effect from the last thread to the first
     alternates: whether this holds for every second such instruction only, so that two counters don't agree
     asked_who_is_active: whether a thread executed `__activemask()`
@@ -43,7 +44,6 @@ class Machine:
         "asked_who_is_active",
         "awaited",
         "backwards",
-        "bulk_groups",
         "copies",
         "epochs",
         "findings",
@@ -52,12 +52,12 @@ class Machine:
         "launch",
         "memory",
         "output",
+        "products",
         "races",
         "registers",
         "shape",
         "steps",
         "unset",
-        "warpgroup_groups",
     )  # fmt: skip
 
     def __init__(self, geometry: Geometry, memory: Memory, findings: Findings, registers: int) -> None:
@@ -70,10 +70,9 @@ class Machine:
         self.unset: UnsetObserver
         self.races: Unwatched
         self.copies: list[PendingCopy] = []
-        self.groups: NDArray[np.int64] | None = None
+        self.groups = Groups(self.shape.lanes)
         self.awaited: dict[tuple[str, int], NDArray[np.int64]] = {}
-        self.bulk_groups: NDArray[np.int64] | None = None
-        self.warpgroup_groups: NDArray[np.int64] | None = None
+        self.products: ProductRegisters | None = None
         self.output: Printer
         self.epochs = np.zeros((1, self.shape.blocks), np.int64)
         self.steps = 0
