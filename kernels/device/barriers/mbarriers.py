@@ -263,10 +263,7 @@ class Mbarriers:
         states = self._states(use, part)
         for (_, name, offset), lanes, phase in self._by_barrier(part, states.phase):
             ends = partial(_ends_in, ("mbarrier", name, offset), phase)
-            if not hand_over(self._machine, lanes, ends):
-                reason = "A `cuda::barrier` for copies of threads that don't arrive together is not emulated."
-                raise Reached(use.instruction.opcode, use.instruction.line, reason)
-            self._machine.races.ends_with(ends(lanes), lanes, ("mbarrier", name, offset, phase))
+            hand_over(self._machine, lanes, ends, ("mbarrier", name, offset, phase))
         if use.verb == "copies_arrive":
             self._arrive(use, part, sources, result)
 

@@ -84,7 +84,7 @@ class Order:
             if volatile and moment.pending:
                 found[chosen] |= self._visible(moment, *pairs)
         if proxies and (later["shown"] >= 0).any():
-            across = np.flatnonzero((later["shown"] >= 0) & ~transfer & self._writes[earlier["site"]])
+            across = np.flatnonzero((later["shown"] >= 0) & earlier["generic"] & self._writes[earlier["site"]])
             found[across] &= self._told(later["shown"][across], earlier.take(across))
         return found
 

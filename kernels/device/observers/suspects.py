@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.state.accesses import NEVER_COMMUTES, Access, Cells, Kind, Numbers, Strength, Where
+from kernels.device.state.accesses import NEVER_COMMUTES, Access, Cells, Kind, Numbers, Strength, Transfer, Where
 from kernels.device.state.machine import Machine, Unwatched
 
 _MOST_PENDING = 4096
@@ -153,7 +153,7 @@ class SuspectFinder(Unwatched):
         if access.where.size < _WORD:
             self.suspects.fine.add(access.allocation.name)
         if access.transfer is not None:
-            self.transferred(access)
+            self._transfers(access)
             return
         if access.where.pc in self._polls:
             polled = np.zeros(len(access.allocation.words), np.bool_)
@@ -169,7 +169,10 @@ class SuspectFinder(Unwatched):
             self._seen.add(access.key())
             self._enter_in_grid(access)
 
-    def transferred(self, access: Access) -> None:
+    def transferred(self, access: Access, chosen: Flags, transfer: Transfer) -> None:  # noqa: ARG002
+        self._transfers(access)
+
+    def _transfers(self, access: Access) -> None:
         """Note an operation of the async proxy. Barriers of blocks don't order it, so all of its cells are suspects."""
         name, shared = access.allocation.name, access.allocation.space == "shared"
         cells = np.zeros(len(access.allocation.words), np.bool_)

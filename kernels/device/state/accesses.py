@@ -214,3 +214,18 @@ class PendingCopy:
     groups: NDArray[np.int64]
     access: Access
     waits: NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class Handed:
+    """The last copies of each thread for which a barrier in shared memory waits: their groups, and when they end.
+
+    times: as in `Transfer`; 0 without such a copy
+    """
+
+    groups: NDArray[np.int64]
+    times: NDArray[np.int64]
+
+    @staticmethod
+    def none(lanes: int) -> Handed:
+        return Handed(np.zeros(lanes, np.int64), np.zeros(lanes, np.int64))

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.state.accesses import Access, PendingCopy, Strength, Transfer
+from kernels.device.state.accesses import Access, Handed, PendingCopy, Strength, Transfer
 from kernels.device.state.findings import Described, Findings
 from kernels.device.state.geometry import WARP, Coordinates, Geometry
 from kernels.device.state.groups import Groups
@@ -30,6 +30,7 @@ class Machine:
     steps: how many instructions were issued
     copies: asynchronous copies for which some thread still has to wait
     groups: of asynchronous operations
+    handed: asynchronous copies for which barriers in shared memory wait, by the line of their ends
     awaited: for each barrier in shared memory by name and offset, the bytes that its phase needs, for each block
     products: what threads did to the registers of products of four warps; made with the first use
     backwards: whether atomics of one instruction take effect from the last thread to the first
@@ -49,6 +50,7 @@ class Machine:
         "findings",
         "geometry",
         "groups",
+        "handed",
         "launch",
         "memory",
         "output",
@@ -71,6 +73,7 @@ class Machine:
         self.races: Unwatched
         self.copies: list[PendingCopy] = []
         self.groups = Groups(self.shape.lanes)
+        self.handed: dict[Hashable, Handed] = {}
         self.awaited: dict[tuple[str, int], NDArray[np.int64]] = {}
         self.products: ProductRegisters | None = None
         self.output: Printer
@@ -185,8 +188,8 @@ class Unwatched:
     def landed(self, access: Access, chosen: Grid) -> None:
         """The chosen threads of an asynchronous copy have waited for it."""
 
-    def transferred(self, access: Access) -> None:
-        """An asynchronous copy under way now ends like an operation of the async proxy."""
+    def transferred(self, access: Access, chosen: Grid, transfer: Transfer) -> None:
+        """Asynchronous copies of the chosen threads now end like operations of the async proxy."""
 
     def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable) -> None:
         """Operations of the async proxy end before the object `key` of their block is complete."""

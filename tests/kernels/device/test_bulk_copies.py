@@ -23,9 +23,27 @@ __device__ void wait(barrier& b, int parity) {
 #define store(to, from, bytes) asm volatile( \
   "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2; cp.async.bulk.commit_group;" \
   :: "l"(__cvta_generic_to_global(to)), "r"(at(from)), "r"(bytes) : "memory")
+#define copy(to, from) asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" \
+  :: "r"(at(to)), "l"(__cvta_generic_to_global(from)) : "memory")
+#define give(b) asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" :: "r"(at(&b)) : "memory")
+#define copies_done() asm volatile("cp.async.wait_all;" ::: "memory")
 #define expect(b, bytes) asm volatile( \
   "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at(&b)), "r"(bytes) : "memory")
 """
+_GIVEN = """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, blockDim.x);
+  __syncthreads();
+  copy(tile + t, M + t);  //@ copy
+  give(bar);"""
+_WARPS = """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar[2];
+  if (t < 2) init(bar + t, 32);
+  __syncthreads();
+  copy(tile + t, M + t);  //@ copy
+  give(bar[t / 32]);"""
 _READ_DONE = 'asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");'
 _ALL_DONE = 'asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");'
 _LOAD = """
@@ -214,6 +232,48 @@ STORIES = [
   unsigned mine;
   asm volatile("{.reg .pred p; .reg .b32 r; elect.sync r|p, 0xffffffff; selp.u32 %0, 1, 0, p;}" : "=r"(mine));
   P[t] = mine;"""),
+    _story("single copies that a barrier waits for", [63 - t for t in range(64)], _GIVEN + """
+  wait(bar, 0);
+  P[t] = tile[63 - t];"""),
+    _story("single copies without the wait", Race("copy", "read"), _GIVEN + """
+  __syncthreads();
+  P[t] = tile[63 - t];  //@ read"""),
+    _story("a thread waits for its own copies alone", list(range(64)), _GIVEN + """
+  copies_done();
+  P[t] = tile[t];"""),
+    _story("a thread doesn't wait for the copies of others", Race("copy", "read"), _GIVEN + """
+  copies_done();
+  P[t] = tile[63 - t];  //@ read"""),
+    _story("each thread waits for its own copies, then the block meets", [63 - t for t in range(64)], _GIVEN + """
+  copies_done();
+  __syncthreads();
+  P[t] = tile[63 - t];"""),
+    _story("a store of what single copies brought", list(range(64)), _GIVEN + """
+  wait(bar, 0);
+  fence();
+  __syncthreads();
+  if (t == 0) { store(P, tile, 256); }""" + _ALL_DONE),
+    _story("a store of what single copies brought, without a fence", Race("copy", "store"), _GIVEN + """
+  wait(bar, 0);
+  __syncthreads();
+  if (t == 0) store(P, tile, 256);  //@ store""" + "\n  " + _ALL_DONE),
+    _story("a fence before single copies are over", Race("copy", "store"), _GIVEN + """
+  fence();
+  wait(bar, 0);
+  __syncthreads();
+  if (t == 0) store(P, tile, 256);  //@ store""" + "\n  " + _ALL_DONE),
+    _story("a barrier for each warp", [t // 32 * 32 + 31 - t % 32 for t in range(64)], _WARPS + """
+  wait(bar[t / 32], 0);
+  P[t] = tile[t ^ 31];"""),
+    _story("a barrier for each warp, and a read across warps", Race("copy", "read"), _WARPS + """
+  wait(bar[t / 32], 0);
+  P[t] = tile[63 - t];  //@ read"""),
+    _story("two barriers after the same copies", [63 - t for t in range(64)],
+           _GIVEN.replace("bar;", "bar, more;").replace(
+           "init(&bar, blockDim.x);", "{ init(&bar, blockDim.x); init(&more, blockDim.x); }") + """
+  give(more);
+  wait(more, 0);
+  P[t] = tile[63 - t];"""),
 ]  # fmt: skip
 
 

@@ -157,7 +157,8 @@ STORIES = [
            "a[i] = __float2half(i % 7 - 3)", "i == 9 ? 0 : (a[i] = __float2half(i % 7 - 3), 0)") + _ONCE + _DONE),
     _story("a left factor in registers", _ALL, _IN_REGISTERS + "\n  with_registers(d, f, b);" + _DONE),
     # -- results and registers before the wait
-    _story("a result that is changed before the wait", Found(Verdict.UNINITIALIZED_READ, "multiply"), _FILL + _ONCE + """
+    _story("a result that is changed before the wait", Found(Verdict.UNINITIALIZED_READ, "multiply"),
+           _FILL + _ONCE + """
   commit();
   float x[4];
   for (int i = 0; i < 4; ++i) x[i] = d[i] * 2;
