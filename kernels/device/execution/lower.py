@@ -20,6 +20,7 @@ from kernels.device.memory.atomic import atomic_form, atomic_step
 from kernels.device.memory.bulk import COMMIT as COMMIT_BULK
 from kernels.device.memory.bulk import BulkCopy, bulk_form, bulk_step, bulk_wait, bulk_wait_step, commit_bulk
 from kernels.device.memory.copies import commit_copies, copy_step, is_copy, wait_step
+from kernels.device.memory.proxy_fences import proxy_fence_step
 from kernels.device.memory.store import store_step
 from kernels.device.ptx.constructs import waiting_place
 from kernels.device.ptx.dataflow import block_local
@@ -165,8 +166,8 @@ class Lowering(Operands):
         return load_step(form, pc, item.line, place, words, (32,) * len(words), keep=False)
 
     def _fence(self, pc: int, item: Instruction) -> LoweredStep:
-        if item.opcode.startswith("fence.proxy.async"):
-            return LoweredStep(lambda machine, mask: machine.races.fence_proxy(mask), pc)
+        if (run := proxy_fence_step(item.opcode)) is not None:
+            return LoweredStep(run, pc)
         fence = _FENCE.fullmatch(item.opcode)
         if fence is None:
             raise Unsupported(item.opcode, item.line)

@@ -109,7 +109,7 @@ class RaceObserver(Unwatched):
         noted = Noted(self._machine, access, moment, self._moment, self._event, variable, self._site(access))
         if access.transfer is not None and access.lanes is not None:
             noted.end_by(slice(None), access.transfer, self._clocks.lines(access.transfer, access.lanes))
-            noted.shown = self._clocks.shown(access.lanes)
+            noted.shown = self._clocks.shown(access.lanes, access.allocation.space)
         if block is not None:
             self._block.append(noted)
         if grid is not None:
@@ -159,8 +159,11 @@ class RaceObserver(Unwatched):
     def ended(self, transfer: Transfer, lanes: NDArray[np.intp], together: int) -> None:
         self._clocks.ended(transfer, lanes, together)
 
-    def fence_proxy(self, mask: Mask | None) -> None:
-        self._clocks.fence_proxy(mask)
+    def fence_proxy(self, mask: Mask | None, proxies: Sequence[str]) -> None:
+        self._clocks.fence_proxy(mask, proxies)
+
+    def acquire_proxy(self, mask: Mask | None, proxy: str) -> None:
+        self._clocks.acquire_proxy(mask, proxy)
 
     def barrier(self, blocks: NDArray[np.bool_] | None) -> None:
         self._clocks.barrier(blocks)

@@ -51,6 +51,9 @@ OLD = "old"
 BLIND = "blind"
 """The change of an atomic whose old value isn't used, but that doesn't commute even with itself."""
 
+HALF_FENCE = "half of a fence"
+"""A proxy that stands for what threads released to the async proxy, until a later thread acquires it."""
+
 NEVER_COMMUTES = frozenset({OLD, BLIND})
 
 

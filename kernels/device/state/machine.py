@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -200,8 +200,11 @@ class Unwatched:
         together: so many threads in a row know the ends of each other's operations
         """
 
-    def fence_proxy(self, mask: Mask | None) -> None:
-        """Threads executed a fence between their own accesses and those of the async proxy."""
+    def fence_proxy(self, mask: Mask | None, proxies: Sequence[str]) -> None:
+        """Threads executed a fence between their own accesses to these memories and those of the async proxy."""
+
+    def acquire_proxy(self, mask: Mask | None, proxy: str) -> None:
+        """Threads executed the second half of such a fence. Threads before them executed the first."""
 
     def barrier(self, blocks: Grid | None) -> None:
         """All threads of the given blocks (None: of all) met at a barrier."""

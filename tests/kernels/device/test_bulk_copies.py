@@ -8,15 +8,23 @@ from kernels.facts import Mistake
 from kernels.verdict import Verdict
 from tests.kernels.device.kernels import Found, Race, Story, only
 
-_BEFORE = r"""#include <cuda/barrier>
+_STANDARD = """#include <cuda/barrier>
 using barrier = cuda::barrier<cuda::thread_scope_block>;
-__device__ unsigned at(void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+"""
+# The standard header takes seconds to compile, so most stories do without it.
+_PLAIN = """typedef unsigned long long barrier;
+#define init(b, n) asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(b)), "r"(n) : "memory")
+"""
+_BEFORE = r"""__device__ unsigned at(void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 __device__ void wait(barrier& b, int parity) {
   unsigned done = 0;
   while (!done)
     asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
         : "=r"(done) : "r"(at(&b)), "r"(parity) : "memory"); }
 #define fence() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
+#define fence_of(space) asm volatile("fence.proxy.async" space ";" ::: "memory")
+#define release() fence_of("::generic.release.sync_restrict::shared::cta.cluster")
+#define acquire() fence_of("::generic.acquire.sync_restrict::shared::cluster.cluster")
 #define load(to, from, bytes, b) asm volatile( \
   "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" \
   :: "r"(at(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(at(&b)) : "memory")
@@ -37,6 +45,32 @@ _GIVEN = """
   __syncthreads();
   copy(tile + t, M + t);  //@ copy
   give(bar);"""
+_WRITTEN = """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, 1);
+  M[t] = t + 1;  //@ write
+  FENCE
+  __syncthreads();
+  if (t == 0) {
+    load(tile, M, 256, bar);  //@ load
+    expect(bar, 256);
+  }"""
+_FLAG = """
+  __shared__ alignas(128) float tile[64];
+  __shared__ unsigned ready;
+  if (t == 0) ready = 0;
+  __syncthreads();
+  if (t < 32) {
+    for (int i = t; i < 64; i += 32) tile[i] = M[i] + 1;  //@ write
+    FENCE
+    asm volatile("{.reg .u32 r; atom.add.release.cta.shared.u32 r, [%0], 1;}" :: "r"(at(&ready)) : "memory");
+  } else if (t == 32) {
+    unsigned seen = 0;
+    while (seen < 32) asm volatile("ld.acquire.cta.shared.u32 %0, [%1];" : "=r"(seen) : "r"(at(&ready)) : "memory");
+    store(P, tile, 256);  //@ store
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  }"""
 _WARPS = """
   __shared__ alignas(128) float tile[64];
   __shared__ barrier bar[2];
@@ -67,7 +101,8 @@ _TWO = {"block": 64, "n": 64}
 
 
 def _story(name, wanted, body, **launch):
-    return Story(name, wanted, body, before=_BEFORE, **(_TWO | launch))
+    before = _STANDARD if "cuda::" in body or "bar." in body else _PLAIN
+    return Story(name, wanted, body, before=before + _BEFORE, **(_TWO | launch))
 
 
 _READ_TOO_EARLY = _story(
@@ -228,6 +263,60 @@ STORIES = [
   (void)bar.arrive();
   __syncthreads();
   P[t] = tile[63 - t];  //@ read"""),
+    _story("a barrier made anew doesn't end copies of its former life", Race("load", "read"), """
+  __shared__ alignas(128) float tile[64], more[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, 1);
+  __syncthreads();
+  if (t == 0) { load(tile, M, 256, bar); expect(bar, 512); }  //@ load
+  __syncthreads();
+  if (t == 0) init(&bar, 1);
+  __syncthreads();
+  if (t == 0) { load(more, M, 256, bar); expect(bar, 256); }
+  wait(bar, 0);
+  P[t] = tile[t] + more[t];  //@ read"""),
+    _story("a barrier made anew in each step", [3 * t for t in range(64)], """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  float sum = 0;
+  for (int i = 0; i < 3; ++i) {
+    if (t == 0) init(&bar, 1);
+    __syncthreads();
+    if (t == 0) { load(tile, M, 256, bar); expect(bar, 256); }
+    wait(bar, 0);
+    sum += tile[t];
+    __syncthreads();
+    if (t == 0) asm volatile("mbarrier.inval.shared.b64 [%0];" :: "r"(at(&bar)) : "memory");
+  }
+  P[t] = sum;"""),
+    _story("a fence for global memory before a store from shared memory", Race("write", "store"),
+           _STORE.replace("fence();", 'fence_of(".global");') + _ALL_DONE + "}"),
+    _story("a fence for all memory", [t + 1 for t in range(64)], _STORE.replace("fence();", 'fence_of("");') + _ALL_DONE
+           + "}"),
+    _story("a fence for the cluster's memory", [t + 1 for t in range(64)],
+           _STORE.replace("fence();", 'fence_of(".shared::cluster");') + _ALL_DONE + "}"),
+    _story("the first half of a fence", Race("write", "store"), _STORE.replace("fence();", "release();")
+           + _ALL_DONE + "}"),
+    _story("the second half of a fence", Race("write", "store"),
+           _STORE.replace("fence();", "acquire();") + _ALL_DONE + "}"),
+    _story("both halves of a fence, one before and one after the barrier", [t + 1 for t in range(64)],
+           _STORE.replace("fence();", "release();").replace("if (t == 0) {", "if (t == 0) { acquire();")
+           + _ALL_DONE + "}"),
+    _story("a load from global memory that threads wrote", [t + 1 for t in range(64)], _WRITTEN.replace(
+           "FENCE", 'fence_of(".global");') + """
+  wait(bar, 0);
+  P[t] = tile[t];"""),
+    _story("a fence for shared memory before a load of what threads wrote", Race("write", "load"), _WRITTEN.replace(
+           "FENCE", "fence();") + """
+  wait(bar, 0);
+  P[t] = tile[t];"""),
+    _story("a flag that carries the fence", [t + 1 for t in range(64)], _FLAG.replace("FENCE", "fence();")),
+    _story("a flag that carries no fence", Race("write", "store"), _FLAG.replace("FENCE", "")),
+    _story("a flag, and the fence of the thread that waits for it", [t + 1 for t in range(64)],
+           _FLAG.replace("FENCE", "").replace("store(P", "fence(); store(P")),
+    _story("a flag with fences of its own", [t + 1 for t in range(64)], _FLAG.replace("FENCE", "fence();").replace(
+           "atom.add.release.cta", "fence.acq_rel.cta; atom.add.relaxed.cta").replace(
+           "ld.acquire.cta.shared.u32 %0, [%1];", "ld.relaxed.cta.shared.u32 %0, [%1]; fence.acq_rel.cta;")),
     _story("one thread of each warp is elected", [float(t % 32 == 0) for t in range(64)], """
   unsigned mine;
   asm volatile("{.reg .pred p; .reg .b32 r; elect.sync r|p, 0xffffffff; selp.u32 %0, 1, 0, p;}" : "=r"(mine));
