@@ -23,6 +23,7 @@ from kernels.device.memory.parts import note_part, read_part, write_part
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Unsupported
 from kernels.device.state.accesses import Kind, Part, Strength, Transfer
 from kernels.device.state.findings import Described
+from kernels.device.state.groups import Started
 from kernels.device.state.machine import Machine, TrapError, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Operands, Place
@@ -202,6 +203,7 @@ class Mbarriers:
         self._ordering = ordering
         self._trusted = trusted
         self._lives: dict[tuple[str, int], Counts] = {}
+        self._started: dict[Hashable, Started] = {}
 
     def perform(self, use: MbarrierUse, mask: Mask | None) -> None:
         machine = self._machine
@@ -238,6 +240,11 @@ class Mbarriers:
             Verb.COPIES: self._wait_for_copies,
             Verb.COPIES_ARRIVE: self._wait_for_copies,
         }[verb]
+
+    def left(self) -> Iterator[tuple[int, Counts]]:
+        """Yield the instructions and threads of bulk copies for whose barrier no thread waited."""
+        for started in self._started.values():
+            yield from started.left()
 
     # -- operations ---------------------------------------------------------------------------------------------------
 
@@ -309,6 +316,8 @@ class Mbarriers:
             mask = self._machine.mask(self._grid(lanes))
             use.copy.perform(self._machine, mask, lambda _, some, phase=phase: phase.ends(some))  # type: ignore[misc]
             self._machine.races.ends_with(phase.ends(lanes), lanes, phase)
+            started = self._started.setdefault(phase.barrier, Started(self._machine.shape.blocks))
+            started.begin(lanes % self._machine.shape.blocks, phase.number + 1, use.site.pc, lanes)
         self._add_bytes(part, -sources)
         self._close(part)
 
@@ -374,6 +383,8 @@ class Mbarriers:
             self._ordering.wait(phase, self._grid(lanes), acquires=use.orders)
             seen = self._ordering.seen(phase.barrier).reshape(-1)
             seen[lanes] = np.maximum(seen[lanes], phase.number + 1)
+            if phase.barrier in self._started:
+                self._started[phase.barrier].end(lanes % self._machine.shape.blocks, phase.number + 1)
 
     # -- misuse -------------------------------------------------------------------------------------------------------
 

@@ -158,16 +158,22 @@ def bulk_wait(opcode: str) -> tuple[str, ...] | None:
     return ("read",) if match["read"] else ("read", "write")
 
 
-def _of_groups(kind: str, lanes: Lanes, groups: Bytes) -> Transfer:
-    return Transfer(("bulk", kind), groups[lanes])
+def _of_groups(kind: str, groups: Bytes) -> Transfer:
+    return Transfer(("bulk", kind), groups)
+
+
+def in_groups(machine: Machine, mask: Mask | None, pc: int) -> Ends:
+    """Let copies of an instruction belong to the present groups of their threads."""
+    machine.groups.begin(Grouped.BULK_COPIES, machine.active(mask), pc)
+    groups = machine.groups.present(Grouped.BULK_COPIES)
+    return lambda kind, lanes: _of_groups(kind, groups[lanes])
 
 
 def bulk_step(copy: BulkCopy) -> Step:
     """Return the step of a copy that belongs to its thread's next group."""
 
     def run(machine: Machine, mask: Mask | None) -> None:
-        groups = machine.groups.present(Grouped.BULK_COPIES)
-        copy.perform(machine, mask, lambda kind, lanes: _of_groups(kind, lanes, groups))
+        copy.perform(machine, mask, in_groups(machine, mask, copy.pc))
 
     return run
 
@@ -181,8 +187,8 @@ def bulk_wait_step(kinds: tuple[str, ...], allowed: int) -> Step:
 
     def wait(machine: Machine, mask: Mask | None) -> None:
         lanes = machine.active(mask)
-        done = machine.groups.before(Grouped.BULK_COPIES, allowed)
+        over = machine.groups.end(Grouped.BULK_COPIES, lanes, allowed)
         for kind in kinds:
-            machine.races.ended(_of_groups(kind, lanes, done), lanes, 1)
+            machine.races.ended(_of_groups(kind, over), lanes, 1)
 
     return wait

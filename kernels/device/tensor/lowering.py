@@ -81,5 +81,5 @@ def _rows(operands: Operands, item: Instruction, name: str, form: EightRows, acc
     numbers = [find(part, 32) for part in _parts(item.operands[registers], form.count)]
     words = tuple(operands.spare(f"piece {number}") for number in range(1, 1 + _ROW_WORDS))
     row = Form(form.store, form.space, _ROW_WORDS, "b32", by_warp=True)
-    run = access(row, operands.place(item.operands[place]), words)
-    return rows_step(form, (item.line, name), numbers, words, run)
+    at = operands.place(item.operands[place])
+    return rows_step(form, (item.line, name), numbers, words, at, access(row, at, words))

@@ -158,6 +158,7 @@ def _multiply(machine: Machine, mask: Mask | None, product: _Product) -> None:
     _check(machine, mask, product)
     groups = machine.groups.present(Grouped.PRODUCTS)
     lanes = machine.active(mask)
+    machine.groups.begin(Grouped.PRODUCTS, lanes, product.pc)
     sums, factor, rows = product.rows
     unfenced = registers_of(machine, rows).use(sums, factor, product.shape, lanes, groups[lanes])
     if unfenced.size:
@@ -348,7 +349,7 @@ def wait_for_products(allowed: int, rows: int) -> Step:
 
     def wait(machine: Machine, mask: Mask | None) -> None:
         lanes = machine.active(mask)
-        over = machine.groups.before(Grouped.PRODUCTS, allowed)[lanes]
+        over = machine.groups.end(Grouped.PRODUCTS, lanes, allowed)
         machine.races.ended(Transfer(_LINE, over), lanes, WARP)
         registers_of(machine, rows).wait(lanes, over)
         groups = machine.groups.present(Grouped.PRODUCTS)

@@ -35,6 +35,8 @@ __device__ void wait(barrier& b, int parity) {
   :: "r"(at(to)), "l"(__cvta_generic_to_global(from)) : "memory")
 #define give(b) asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" :: "r"(at(&b)) : "memory")
 #define copies_done() asm volatile("cp.async.wait_all;" ::: "memory")
+#define uncommitted(to, from, bytes) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" \
+  :: "l"(__cvta_generic_to_global(to)), "r"(at(from)), "r"(bytes) : "memory")
 #define expect(b, bytes) asm volatile( \
   "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at(&b)), "r"(bytes) : "memory")
 """
@@ -317,6 +319,47 @@ STORIES = [
     _story("a flag with fences of its own", [t + 1 for t in range(64)], _FLAG.replace("FENCE", "fence();").replace(
            "atom.add.release.cta", "fence.acq_rel.cta; atom.add.relaxed.cta").replace(
            "ld.acquire.cta.shared.u32 %0, [%1];", "ld.relaxed.cta.shared.u32 %0, [%1]; fence.acq_rel.cta;")),
+    _story("a store that no thread waits for", Found(Verdict.DATA_RACE, "store"), _STORE + "}"),
+    _story("a store that another thread waits for", Found(Verdict.DATA_RACE, "store"), _STORE + "}\n  if (t == 1) "
+           + _ALL_DONE),
+    _story("a store outside any group", Found(Verdict.DATA_RACE, "store"), _STORE.replace(
+           "store(P", "uncommitted(P") + _ALL_DONE + "}"),
+    _story("the last of two stores", Found(Verdict.DATA_RACE, "last"), _STORE.replace("256", "128") + """
+    store(P + 32, tile + 32, 128);  //@ last
+    asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory"); }"""),
+    _story("a load that no thread waits for", Found(Verdict.DATA_RACE, "load"), _LOAD + "\n  P[t] = t;"),
+    _story("a load that one thread waits for at the end", list(range(64)), _LOAD + """
+  P[t] = t;
+  if (t == 40) wait(bar, 0);"""),
+    _story("the load of a stage too many", Found(Verdict.DATA_RACE, "more"), """
+  __shared__ alignas(128) float tile[2][64];
+  __shared__ barrier bar[2];
+  if (t == 0) { init(&bar[0], 1); init(&bar[1], 1); }
+  __syncthreads();
+  float sum = 0;
+  if (t == 0) { load(tile[0], M, 256, bar[0]); expect(bar[0], 256); }
+  for (int k = 0; k < 2; ++k) {
+    if (t == 0) {
+      load(tile[~k & 1], M, 256, bar[~k & 1]);  //@ more
+      expect(bar[~k & 1], 256);
+    }
+    wait(bar[k], 0);
+    sum += tile[k][t];
+    __syncthreads();
+  }
+  P[t] = sum;"""),
+    _story("one thread of a warp is elected of those that are left", [0] * 4 + [1] + [0] * 27, """
+  P[t] = 0;
+  if (t < 4) return;
+  unsigned mine;
+  asm volatile("{.reg .pred p; .reg .b32 r; elect.sync r|p, 0xffffffff; selp.u32 %0, 1, 0, p;}" : "=r"(mine));
+  P[t] = mine;""", block=32, n=32),
+    _story("one thread of the upper half of a warp is elected", [0] * 16 + [1] + [0] * 15, """
+  P[t] = 0;
+  if (t < 16) return;
+  unsigned mine;
+  asm volatile("{.reg .pred p; .reg .b32 r; elect.sync r|p, 0xffff0000; selp.u32 %0, 1, 0, p;}" : "=r"(mine));
+  P[t] = mine;""", block=32, n=32),
     _story("one thread of each warp is elected", [float(t % 32 == 0) for t in range(64)], """
   unsigned mine;
   asm volatile("{.reg .pred p; .reg .b32 r; elect.sync r|p, 0xffffffff; selp.u32 %0, 1, 0, p;}" : "=r"(mine));

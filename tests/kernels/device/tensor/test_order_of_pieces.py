@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernels.device.kernels import Race, Story
+from kernels.verdict import Verdict
+from tests.kernels.device.kernels import Found, Race, Story
 
 _BEFORE = r"""#include <mma.h>
 using namespace nvcuda;
@@ -59,6 +60,21 @@ STORIES = [
     _story("two stores of one row", [1.0] * 32, _KEEP + "\n  keep(own, 0x3c003c00u);\n  __syncwarp();" + _READ),
     _story("two lanes name one row in a store", Race("keep", "keep"), _KEEP.replace("rows[t]", "rows[t / 2]")
            + "\n  P[t] = 0;"),
+    _story("a generic address in shared memory", [0.0] * 32, """
+  __shared__ alignas(16) half rows[32][8];
+  for (int i = 0; i < 8; ++i) rows[t][i] = 0;
+  __syncwarp();
+  unsigned pair;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.b16 {%0}, [%1];" : "=r"(pair) : "l"(rows[t]) : "memory");
+  P[t] = pair;"""),
+    _story("a generic address in global memory", Found(Verdict.RUNTIME_ERROR, "read", says="shared memory"), """
+  unsigned pair;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.b16 {%0}, [%1];" : "=r"(pair) : "l"(M + 4 * t) : "memory");  //@ read
+  P[t] = pair;"""),
+    _story("a generic address in global memory to store to", Found(Verdict.RUNTIME_ERROR, "keep"), """
+  P[t] = 0;
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.b16 [%0], {%1};" :: "l"(M + 4 * t), "r"(0) : "memory");  //@ keep
+"""),
     _story("pieces of their own lanes in a tile", Race("write", "read"), _TILE + _WRITE_TILE + """
   wmma::load_matrix_sync(a, &tile[0][0], 16);  //@ read
   P[t] = __half2float(a.x[0]);"""),

@@ -182,6 +182,9 @@ STORIES = [
     commit();
     wait(0);
   }""" + _STORE),
+    _story("a product that no thread waits for", Found(Verdict.DATA_RACE, "multiply"), _FILL + _ONCE + """
+  commit();
+  for (int i = 0; i < 4; ++i) P[128 * i + t] = 0;"""),
     # -- wgmma.fence
     _story("no fence at all", Found(Verdict.DATA_RACE, "multiply", says="wgmma.fence"),
            _FILL.replace("begin();", "") + _ONCE + _DONE),
