@@ -30,7 +30,7 @@ from kernels.device.state.operands import Operands, Place
 from kernels.device.state.unset_values import ADDRESS, BRANCH
 from kernels.device.state.values import from_array
 from kernels.facts import Facts, Mistake
-from kernels.verdict import Example, Verdict
+from kernels.verdict import Example, Severity, Verdict
 from kernels.wording import plural
 
 _SIZE = 8
@@ -204,6 +204,7 @@ class Mbarriers:
         self._trusted = trusted
         self._lives: dict[tuple[str, int], Counts] = {}
         self._started: dict[Hashable, Started] = {}
+        self._initialised: dict[tuple[str, int], int | None] = {}
 
     def perform(self, use: MbarrierUse, mask: Mask | None) -> None:
         machine = self._machine
@@ -263,6 +264,10 @@ class Mbarriers:
             columns = lanes % self._machine.shape.blocks
             self._ordering.seen(phase.barrier)[:, columns] = phase.number
             self._missing_bytes(phase.name, phase.offset)[columns] = 0
+            barrier = phase.name, phase.offset
+            fresh = self._machine.fresh.setdefault(barrier, np.zeros(self._machine.shape.blocks, np.bool_))
+            fresh[columns] = True
+            self._initialised[barrier] = use.instruction.line
 
     def _next_lives(self, part: Part) -> Counts:
         """Return, for each thread's barrier, how often it was initialised before."""
@@ -313,6 +318,7 @@ class Mbarriers:
         assert use.copy is not None
         states = self._states(use, part)
         for phase, lanes in self._by_phase(part, states.phase):
+            self._check_fence(phase, lanes)
             mask = self._machine.mask(self._grid(lanes))
             use.copy.perform(self._machine, mask, lambda _, some, phase=phase: phase.ends(some))  # type: ignore[misc]
             self._machine.races.ends_with(phase.ends(lanes), lanes, phase)
@@ -385,6 +391,27 @@ class Mbarriers:
             seen[lanes] = np.maximum(seen[lanes], phase.number + 1)
             if phase.barrier in self._started:
                 self._started[phase.barrier].end(lanes % self._machine.shape.blocks, phase.number + 1)
+
+    def _check_fence(self, phase: _Phase, lanes: NDArray[np.intp]) -> None:
+        """Note a barrier that no fence shows to the async proxy, which completes its phases.
+
+        PTX says so only for memory in general. CUDA's guide has dropped this fence, so the kernel may be correct.
+        """
+        barrier = phase.name, phase.offset
+        fresh = self._machine.fresh.get(barrier)
+        if fresh is None or not (bad := lanes[fresh[lanes % self._machine.shape.blocks]]).size:
+            return
+
+        def describe() -> Described:
+            block, thread = self._machine.geometry.who(int(bad[0]))
+            message = (
+                "A bulk copy reports to this barrier, and no fence follows its initialisation. "
+                "Add `fence.mbarrier_init` or `fence.proxy.async`, as CUTLASS does."
+            )
+            return Example(block, (thread,)), message, Facts(Mistake.MBARRIER)
+
+        line = self._initialised.get(barrier)
+        self._machine.findings.add(Verdict.DATA_RACE, line, len(bad), describe, severity=Severity.WARNING)
 
     # -- misuse -------------------------------------------------------------------------------------------------------
 

@@ -59,7 +59,7 @@ from kernels.device.tensor.wgmma import (  # fmt: skip
 from kernels.facts import Mistake
 
 _NOTHING = re.compile(
-    r"fence\.proxy\.(?!async)[\w.:]*|fence\.mbarrier_init[\w.:]*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+|setmaxnreg[\w.]*"
+    r"fence\.proxy\.(?!async)[\w.:]*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+|setmaxnreg[\w.]*"
 )
 _FENCE = re.compile(r"(?:membar|fence(?:\.(?P<order>sc|acq_rel|acquire|release))?)\.(?P<scope>cta|cluster|gl|gpu|sys)")
 _CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)\.u64")

@@ -6,6 +6,8 @@ import re
 
 from kernels.device.memory.access import Step
 from kernels.device.state.accesses import HALF_FENCE
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
 
 _FENCE = re.compile(
     r"fence\.proxy\.async(?:\.(?P<space>global|shared::c(?:ta|luster))"
@@ -15,6 +17,8 @@ _FENCE = re.compile(
 
 def proxy_fence_step(opcode: str) -> Step | None:
     """Return the step of a fence; None for another opcode."""
+    if opcode == "fence.mbarrier_init.release.cluster":
+        return _show_barriers
     fence = _FENCE.fullmatch(opcode)
     if fence is None:
         return None
@@ -23,4 +27,16 @@ def proxy_fence_step(opcode: str) -> Step | None:
     proxies = (HALF_FENCE,) if fence["half"] else ("global", "shared")
     if fence["space"]:
         proxies = (fence["space"].partition(":")[0],)
-    return lambda machine, mask: machine.races.fence_proxy(mask, proxies)
+
+    def run(machine: Machine, mask: Mask | None) -> None:
+        machine.races.fence_proxy(mask, proxies)
+        if proxies != ("global",):
+            _show_barriers(machine, mask)
+
+    return run
+
+
+def _show_barriers(machine: Machine, mask: Mask | None) -> None:
+    """Note that these threads' blocks showed their initialised barriers to the async proxy."""
+    for blocks in machine.fresh.values():
+        blocks[machine.active(mask) % machine.shape.blocks] = False

@@ -31,6 +31,7 @@ class Machine:
     copies: asynchronous copies for which some thread still has to wait
     groups: of asynchronous operations
     handed: asynchronous copies for which barriers in shared memory wait, by the line of their ends
+    fresh: barriers in shared memory by name and offset, with the blocks where no fence followed their initialisation
     awaited: for each barrier in shared memory by name and offset, the bytes that its phase needs, for each block
     products: what threads did to the registers of products of four warps; made with the first use
     backwards: whether atomics of one instruction take effect from the last thread to the first
@@ -48,6 +49,7 @@ class Machine:
         "copies",
         "epochs",
         "findings",
+        "fresh",
         "geometry",
         "groups",
         "handed",
@@ -74,6 +76,7 @@ class Machine:
         self.copies: list[PendingCopy] = []
         self.groups = Groups(self.shape.lanes)
         self.handed: dict[Hashable, Handed] = {}
+        self.fresh: dict[tuple[str, int], NDArray[np.bool_]] = {}
         self.awaited: dict[tuple[str, int], NDArray[np.int64]] = {}
         self.products: ProductRegisters | None = None
         self.output: Printer

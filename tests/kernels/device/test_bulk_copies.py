@@ -5,15 +5,20 @@ from __future__ import annotations
 import pytest
 
 from kernels.facts import Mistake
-from kernels.verdict import Verdict
-from tests.kernels.device.kernels import Found, Race, Story, only
+from kernels.verdict import Severity, Verdict
+from tests.kernels.device.kernels import Found, Race, Story, line, only
 
 _STANDARD = """#include <cuda/barrier>
 using barrier = cuda::barrier<cuda::thread_scope_block>;
+__device__ void show() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+#define init(b, n) (init(b, n), show())
 """
 # The standard header takes seconds to compile, so most stories do without it.
 _PLAIN = """typedef unsigned long long barrier;
-#define init(b, n) asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(b)), "r"(n) : "memory")
+#define begin(b, n) asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(b)), "r"(n) : "memory")
+#define init(b, n) \\
+  asm volatile("mbarrier.init.shared.b64 [%0], %1; fence.mbarrier_init.release.cluster;" \\
+    :: "r"(at(b)), "r"(n) : "memory")
 """
 _BEFORE = r"""__device__ unsigned at(void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 __device__ void wait(barrier& b, int parity) {
@@ -419,3 +424,17 @@ def test_a_story(device, story):
 )
 def test_a_race_knows_what_is_missing(device, story, mistake):
     assert only(device.run(story.text, **story.launch)).facts.mistake is mistake
+
+
+@pytest.mark.parametrize("space", ["", ".shared::cta", ".global", None])
+def test_a_barrier_without_a_fence_has_a_note(device, space):
+    fence = "" if space is None else f'fence_of("{space}");'
+    story = _story(
+        "", None, _LOAD.replace("init(&bar, 1);", f"{{\n begin(&bar, 1);  //@ begin\n {fence} }}") + "\n  wait(bar, 0);"
+    )
+
+    execution = device.run(story.text, **story.launch)
+
+    noted = [(each.line, each.severity) for each in execution.findings]
+    missing = space in {".global", None}
+    assert noted == ([(line(story.text, "begin"), Severity.WARNING)] if missing else [])
