@@ -94,7 +94,7 @@ _RESOURCES = (
         "tensor",
         "Tensor cores",
         lambda work: work.totals.tensor_work / 16 / 2 / work.device.tensor_macs,
-        "Every operation of tensor cores. On types of 8 bits it takes half as long as on 16 bits, on tf32 twice as long.",
+        "Every operation of tensor cores. On types of 8 bits it takes half as long as on 16 bits, on tf32 twice.",
         rare=True,
     ),
     _Resource(
