@@ -148,8 +148,8 @@ _PROXY_FENCE = (
     "asynchronous operation. In C++ this is `cuda::ptx::fence_proxy_async(cuda::ptx::space_shared)`."
 )
 _REGISTER_FENCE = (
-    "Execute `wgmma.fence.sync.aligned`{at} in all four warps, after the last write to the registers of its sums and "
-    "its left factor. Only `wgmma` of one shape that add to the same registers need no fence between them."
+    "Let all four warps execute `wgmma.fence.sync.aligned` before `wgmma`{at}. It must follow the last write to the "
+    "registers of the sums and of the left factor. Only `wgmma` of one shape on the same sums need no fence between them."
 )
 _TRANSFER = (
     "Wait {between} for the asynchronous operation, at its `cuda::barrier` or for its group. Start the next one into "
