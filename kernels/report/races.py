@@ -149,7 +149,7 @@ _PROXY_FENCE = (
 )
 _REGISTER_FENCE = (
     "Let all four warps execute `wgmma.fence.sync.aligned` before `wgmma`{at}. It must follow the last write to the "
-    "registers of the sums and of the left factor. Only `wgmma` of one shape on the same sums need no fence between them."
+    "registers of the sums and of the left factor. Products of one shape on the same sums need no fence between them."
 )
 _TRANSFER = (
     "Wait {between} for the asynchronous operation, at its `cuda::barrier` or for its group. Start the next one into "
