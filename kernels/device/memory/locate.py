@@ -29,7 +29,7 @@ _MAX_SITES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An access of an instruction: number and line, state space, bytes per thread, kind, strength and change."""
+    """An access of an instruction: number and line, state space, bytes per thread; the rest as in `Where`."""
 
     pc: int
     line: int | None
@@ -38,6 +38,7 @@ class Site:
     kind: Kind
     strength: Strength = Strength.PLAIN
     change: str = ""
+    by_warp: bool = False
 
     @property
     def store(self) -> bool:
@@ -46,7 +47,7 @@ class Site:
     @property
     def where(self) -> Where:
         """Return the same for the search for data races."""
-        return Where(self.pc, self.kind, self.size, self.strength, self.change)
+        return Where(self.pc, self.kind, self.size, self.strength, self.change, self.by_warp)
 
 
 @dataclass(slots=True)
