@@ -186,8 +186,7 @@ def bulk_wait_step(kinds: tuple[str, ...], allowed: int) -> Step:
     """Return the step that waits for all groups except the last `allowed` ones."""
 
     def wait(machine: Machine, mask: Mask | None) -> None:
-        lanes = machine.active(mask)
-        over = machine.groups.end(Grouped.BULK_COPIES, lanes, allowed)
+        lanes, over = machine.groups.end(Grouped.BULK_COPIES, machine.active(mask), allowed)
         for kind in kinds:
             machine.races.ended(_of_groups(kind, over), lanes, 1)
 

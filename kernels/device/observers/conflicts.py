@@ -85,7 +85,7 @@ class Order:
                 found[chosen] |= self._visible(moment, *pairs)
         if proxies and (later["shown"] >= 0).any():
             across = np.flatnonzero((later["shown"] >= 0) & earlier["generic"] & self._writes[earlier["site"]])
-            found[across] &= self._told(later["shown"][across], earlier.take(across))
+            found[across] &= self.told(later["shown"][across], earlier.take(across))
         return found
 
     def _begun(self, later: Entries) -> NDArray[np.int64]:
@@ -106,7 +106,7 @@ class Order:
             known = moment.rows[thread, earlier["thread"] % WARP, column % moment.rows.shape[2]]
             found |= near & (known >= earlier["time"])
         if moment.others is not None:
-            found |= self._told(moment.others[thread, column], earlier)
+            found |= self.told(moment.others[thread, column], earlier)
         return found
 
     def _visible(self, moment: Moment, earlier: Entries, later: Entries) -> Flags:
@@ -114,10 +114,10 @@ class Order:
         volatile: Flags = self._strength[later["site"]] == Strength.VOLATILE
         found = np.zeros(len(later), np.bool_)
         for numbers in moment.pending.values():
-            found |= volatile & self._told(numbers[later["thread"], later["column"]], earlier)
+            found |= volatile & self.told(numbers[later["thread"], later["column"]], earlier)
         return found
 
-    def _told(self, numbers: Ids, earlier: Entries) -> Flags:
+    def told(self, numbers: Ids, earlier: Entries) -> Flags:
         """Whether the knowledge with these numbers covers the earlier accesses."""
         order = np.lexsort((earlier["home"], numbers))
         order = order[np.searchsorted(numbers[order], 1) :]

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from kernels.device.observers.clocks import Clocks, Groups
 from kernels.device.observers.conflicts import Index, Order
-from kernels.device.observers.entries import ENTRY, LANE_BITS, Entries, Noted, cell_of, in_order
-from kernels.device.observers.knowledge import Moment
+from kernels.device.observers.entries import ENTRY, LANE_BITS, Entries, Noted, cell_of, in_order, with_column
+from kernels.device.observers.knowledge import Moment, distinct
 from kernels.device.observers.race_report import Party, Race, RaceReport, stored_text
 from kernels.device.observers.suspects import Flags, Suspects
 from kernels.device.ptx.module import Unsupported
@@ -34,6 +34,7 @@ _MOST_NOTED = 128
 _MOST_NOTED_CELLS = 2_000_000
 _ENOUGH = 4_096
 _PLENTY = 100_000
+_FEW = 8
 
 
 class RaceObserver(Unwatched):
@@ -75,6 +76,7 @@ class RaceObserver(Unwatched):
         self._clocks.start(machine)
         self._fresh: set[object] = set()
         self._last: Moment | None = None
+        self._of_one = False
 
     # -- events -------------------------------------------------------------------------------------------------------
 
@@ -108,6 +110,7 @@ class RaceObserver(Unwatched):
         variable = self._variables.setdefault(name, len(self._variables))
         noted = Noted(self._machine, access, moment, self._moment, self._event, variable, self._site(access))
         if access.transfer is not None and access.lanes is not None:
+            self._clocks.compare_blocks(access.transfer.times, access.lanes)
             noted.end_by(slice(None), access.transfer, self._clocks.lines(access.transfer, access.lanes))
             noted.shown = self._clocks.shown(access.lanes, access.allocation.space)
         if block is not None:
@@ -142,6 +145,7 @@ class RaceObserver(Unwatched):
         assert access.lanes is not None
         self._event += 1
         moment, flight = self._clocks.now(), access.flight
+        self._clocks.alike &= access.alike(self._machine.shape) and bool(chosen.all())
         thread, column = np.divmod(access.lanes[chosen], self._machine.shape.blocks)
         flight.interval[chosen] = moment.interval[column]
         flight.time[chosen] = moment.time[thread, column % moment.time.shape[1]]
@@ -149,6 +153,7 @@ class RaceObserver(Unwatched):
 
     def transferred(self, access: Access, chosen: NDArray[np.bool_], transfer: Transfer) -> None:
         assert access.lanes is not None
+        self._clocks.compare_blocks(transfer.times, access.lanes[chosen])
         for noted in (*self._block, *self._grid):
             if noted.access is access:
                 noted.end_by(chosen, transfer, self._clocks.lines(transfer, access.lanes[chosen]))
@@ -188,7 +193,7 @@ class RaceObserver(Unwatched):
     def finish(self) -> None:
         self.barrier(None)
         self._block.clear()
-        self._rows = self._rows[:0]
+        self._rows, self._of_one = self._rows[:0], False
         for noted in self._grid:
             entries = self._entries(noted, self._suspects.grid)
             self._kept.append(entries)
@@ -230,9 +235,10 @@ class RaceObserver(Unwatched):
         if not self._block and not len(self._rows):
             return
         passed = self._clocks.now().interval
-        done = not any(noted.lasts(passed) for noted in self._block)
-        # If all blocks do the same, the accesses of one block show every race. But kept rows are of all blocks.
-        alike = done and not len(self._rows) and all(self._alike(noted) for noted in self._block)
+        alike = self._blocks_alike(passed)
+        if self._of_one and not alike:
+            self._rows = self._of_all_blocks(self._rows)
+        self._of_one = alike
         made = [self._entries(noted, self._suspects.block, alike=alike) for noted in self._block]
         entries = in_order([self._rows, *made])
         if len(entries) > _MOST_ENTRIES:
@@ -242,8 +248,30 @@ class RaceObserver(Unwatched):
         self._since = (self._event + 1) << LANE_BITS
         self._keep(entries, suspects, passed)
 
-    def _alike(self, noted: Noted) -> bool:
-        return noted.alike and noted.access.allocation.name not in self._suspects.transferred
+    def _blocks_alike(self, passed: NDArray[np.int64]) -> bool:
+        """Whether all blocks did the same, so that the accesses of one block show every race."""
+        if (len(self._rows) and not self._of_one) or not all(noted.alike for noted in self._block):
+            return False
+        if self._clocks.alike:
+            return True
+        # Other blocks may have done something else before, but it doesn't matter any more.
+        done = not any(noted.lasts(passed) or noted.homes is not None for noted in self._block)
+        return done and not len(self._rows) and all(noted.moment.alike for noted in self._block)
+
+    def _of_all_blocks(self, rows: Entries) -> Entries:
+        """Return rows of the first block for all blocks, which did the same until then."""
+        columns = self._machine.shape.blocks
+        shared = np.array([each.space == "shared" for each in self._allocations], np.bool_)[rows["site"]]
+        lines = {number: self._clocks.line(number) for number in np.unique(rows["home"]).tolist() if number < 0}
+        made = []
+        for column, block in enumerate(self._machine.geometry.numbers.tolist()):
+            copy = rows.copy()
+            copy["key"] = np.where(shared, with_column(rows["key"], columns, column), rows["key"])
+            copy["column"], copy["block"] = column, block
+            homes = {number: self._clocks.number(block, line) for number, line in lines.items()}
+            copy["home"] = [homes.get(home, block) for home in rows["home"].tolist()]
+            made.append(copy)
+        return in_order(made)
 
     def _too_many(self, entries: Sequence[Entries], who: str, when: str, advice: str) -> Unsupported:
         """Return why these aren't compared, at the instruction that made most of them."""
@@ -266,7 +294,7 @@ class RaceObserver(Unwatched):
         self._block = [noted for noted in self._block if noted.under_way]
         under_way = [noted.event for noted in self._block]
         # A transfer lasts past barriers, and a write must be shown to transfers that follow later.
-        lasting = (entries["interval"] >= passed[entries["column"]]) | (entries["home"] < 0)
+        lasting = (entries["interval"] >= passed[entries["column"]]) | self._under_way(entries)
         if self._suspects.transferred:
             writes = np.array([site.kind.writes for site in self._sites], np.bool_)
             names = np.array([each.name in self._suspects.transferred for each in self._allocations], np.bool_)
@@ -279,6 +307,21 @@ class RaceObserver(Unwatched):
         used = {*np.unique(self._rows["when"]).tolist(), *self._grid_moments, self._moment}
         used |= {noted.when for noted in self._block}
         self._moments = {number: self._moments[number] for number in used & self._moments.keys()}
+
+    def _under_way(self, entries: Entries) -> Flags:
+        """Whether each is an operation of which some thread of its block doesn't know that it is over."""
+        found: Flags = entries["home"] < 0
+        others = self._clocks.now().others
+        if others is None:
+            return found
+        for column in np.unique(entries["column"][found]).tolist():
+            known = distinct(others[:, column])
+            here = np.flatnonzero(found & (entries["column"] == column))
+            if known[0] > 0 and len(known) <= _FEW:
+                order, some = self._order(one_block=True), entries.take(here)
+                over = [order.told(np.full(len(here), number, np.int32), some) for number in known]
+                found[here] = ~np.logical_and.reduce(over)
+        return found
 
     def _order(self, *, one_block: bool) -> Order:
         return Order(self._clocks.knowledge, self._moments, self._sites, one_block=one_block, by_order=self._by_order)

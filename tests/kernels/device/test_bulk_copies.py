@@ -324,6 +324,56 @@ STORIES = [
     _story("a flag with fences of its own", [t + 1 for t in range(64)], _FLAG.replace("FENCE", "fence();").replace(
            "atom.add.release.cta", "fence.acq_rel.cta; atom.add.relaxed.cta").replace(
            "ld.acquire.cta.shared.u32 %0, [%1];", "ld.relaxed.cta.shared.u32 %0, [%1]; fence.acq_rel.cta;")),
+    _story("one of several blocks reads too early", Found(Verdict.DATA_RACE, "read", "load", block=(2, 0, 0)),
+           _LOAD + """
+  __shared__ float own[64];
+  own[t] = t;
+  if (blockIdx.x != 2) wait(bar, 0);
+  P[64 * blockIdx.x + t] = tile[63 - t];  //@ read
+  wait(bar, 0);
+  __syncthreads();
+  own[63 - t] = 0;""", grid=4, n=256),
+    _story("one of several blocks changes a tile that a store reads",
+           Found(Verdict.DATA_RACE, "change", "store", block=(1, 0, 0)),
+           _STORE.replace("store(P,", "store(P + 64 * blockIdx.x,") + """
+    if (blockIdx.x == 1) tile[5] = 0;  //@ change
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  }""", grid=4, n=256),
+    _story("several blocks that do the same in a pipeline",
+           [float(64 * b + 6 * t) for b in range(4) for t in range(64)], """
+  __shared__ alignas(128) float tile[2][64];
+  __shared__ barrier full[2], empty[2];
+  if (t < 2) { init(full + t, 1); init(empty + t, 64); }
+  __syncthreads();
+  float sum = 0;
+  for (int i = 0; i < 6; ++i) {
+    int s = i % 2;
+    if (t == 0) {
+      if (i >= 2) wait(empty[s], (i / 2 - 1) % 2);
+      load(tile[s], M, 256, full[s]);
+      expect(full[s], 256);
+    }
+    wait(full[s], i / 2 % 2);
+    sum += tile[s][t ^ 1] + (t & 1 ? 1 : -1);
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(at(empty + s)) : "memory");
+  }
+  P[64 * blockIdx.x + t] = sum + 64 * blockIdx.x;""", grid=4, n=256),
+    _story("several blocks that fill a stage too early", Race("read", "fill"), """
+  __shared__ alignas(128) float tile[2][64];
+  __shared__ barrier full[2];
+  if (t < 2) init(full + t, 1);
+  __syncthreads();
+  float sum = 0;
+  for (int i = 0; i < 6; ++i) {
+    int s = i % 2;
+    if (t == 0) {
+      load(tile[s], M, 256, full[s]);  //@ fill
+      expect(full[s], 256);
+    }
+    wait(full[s], i / 2 % 2);
+    sum += tile[s][t];  //@ read
+  }
+  P[64 * blockIdx.x + t] = sum;""", grid=4, n=256),
     _story("a store that no thread waits for", Found(Verdict.DATA_RACE, "store"), _STORE + "}"),
     _story("a store that another thread waits for", Found(Verdict.DATA_RACE, "store"), _STORE + "}\n  if (t == 1) "
            + _ALL_DONE),
