@@ -26,6 +26,7 @@ class Mistake(StrEnum):
     MATRIX = "matrix"
     PROXY_FENCE = "proxy_fence"
     TRANSFER = "transfer"
+    TENSOR_MAP = "tensor_map"
     SHUFFLE = "shuffle"
     MISALIGNED = "misaligned"
     ASSERTION = "assertion"

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from kernels.exercise.tensor_map import TensorMap
 from kernels.launch import Launch
 from kernels.measurement import Clocks, Environment
 
@@ -88,7 +89,15 @@ class Used:
     local_bytes: int
 
 
-Argument = Memory | int | float
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A tensor map, and the memory of its tensor."""
+
+    map: TensorMap
+    memory: Memory
+
+
+Argument = Memory | int | float | Mapped
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.ptx.pointers import GENERIC_SHIFT
 from kernels.device.state.accesses import Access, Kind, Part, Strength, Where
-from kernels.device.state.element_names import element_name, elements_of, whole_name
+from kernels.device.state.element_names import element_name, elements_of, plain_name, whole_name
 from kernels.device.state.findings import Described
-from kernels.device.state.machine import Machine
+from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.space import WRITTEN, Allocation, window_at, window_of
 from kernels.device.state.values import Array, Lanes, Value
@@ -29,7 +30,10 @@ _MAX_SITES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An access of an instruction: number and line, state space, bytes per thread, kind, strength and change."""
+    """An access of an instruction: number and line, state space, bytes per thread, kind, strength and change.
+
+    align: the bytes of which a box's address must be a multiple; 0 for the size
+    """
 
     pc: int
     line: int | None
@@ -38,6 +42,7 @@ class Site:
     kind: Kind
     strength: Strength = Strength.PLAIN
     change: str = ""
+    align: int = 0
 
     @property
     def store(self) -> bool:
@@ -178,12 +183,14 @@ def _windows(
         if allocation is None:
             _report_nowhere(machine, site, space, address, lane)
             continue
+        if allocation.tensor is not None:
+            _stop_at_map(machine, site, allocation, lane)
         offsets = address - allocation.start
         inside = (offsets >= 0) & (offsets + site.size <= allocation.size)
         if not inside.all():
             _report_outside(machine, site, allocation, offsets[~inside], lane[~inside])
             offsets, lane = offsets[inside], lane[inside]
-        aligned = offsets % site.size == 0
+        aligned = (address[inside] % site.align if site.align else offsets % site.size) == 0
         if not aligned.all():
             _report_misaligned(machine, site, allocation, offsets[~aligned], lane[~aligned])
             if site.store:
@@ -226,6 +233,13 @@ def _report_nowhere(
     machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
 
 
+def _stop_at_map(machine: Machine, site: Site, allocation: Allocation, lanes: NDArray[np.intp]) -> NoReturn:
+    name = plain_name(allocation.name)
+    why = f"it accesses the bytes of the tensor map `{name}`. They are secret, and a copy of them isn't a tensor map"
+    why += ". Declare the parameter as `const __grid_constant__ CUtensorMap`, and use only its address"
+    stop(machine, site.line, int(lanes[0]), len(lanes), why, Mistake.TENSOR_MAP)
+
+
 def _report_outside(
     machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
 ) -> None:
@@ -251,8 +265,11 @@ def _report_outside(
 def _report_misaligned(
     machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
 ) -> None:
-    what = f"{_verb(site)} {site.size} bytes at"
-    why = f"which isn't at a multiple of {site.size} bytes. A wide access must be aligned to its size"
+    what = f"{_verb(site)} {site.size:,} bytes at"
+    advice = "A wide access must be aligned to its size"
+    if site.align:
+        advice = f"Declare the array with `alignas({site.align})`, and copy to multiples of it"
+    why = f"which isn't at a multiple of {site.align or site.size} bytes. {advice}"
     facts = Facts(Mistake.MISALIGNED, stores=site.store)
     _report_refused(machine, site, allocation, offsets, lanes, (what, why), facts)
 
