@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from kernels.device.ptx.pointers import GENERIC_SHIFT
 from kernels.device.state.accesses import Access, Kind, Part, Strength, Where
-from kernels.device.state.element_names import element_name, elements_of, plain_name, whole_name
+from kernels.device.state.element_names import element_name, elements_of, whole_name
 from kernels.device.state.findings import Described
 from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.space import WRITTEN, Allocation, window_at, window_of
 from kernels.device.state.values import Array, Lanes, Value
+from kernels.exercise.tensor_map import MAP_TYPE
 from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Verdict
 
@@ -184,11 +185,13 @@ def _windows(
             _report_nowhere(machine, site, space, address, lane)
             continue
         if allocation.tensor is not None:
-            _stop_at_map(machine, site, allocation, lane)
+            _stop_at_map(machine, site, lane)
         offsets = address - allocation.start
         inside = (offsets >= 0) & (offsets + site.size <= allocation.size)
         if not inside.all():
             _report_outside(machine, site, allocation, offsets[~inside], lane[~inside])
+            if site.store and site.align:
+                _count_as_written(machine, site, allocation, offsets[~inside], lane[~inside])
             offsets, lane = offsets[inside], lane[inside]
         aligned = (address[inside] % site.align if site.align else offsets % site.size) == 0
         if not aligned.all():
@@ -212,7 +215,7 @@ def _count_as_written(
     thread, block = np.divmod(lanes, machine.shape.blocks)
     for piece in range(site.size // 4 + 1):
         words = (offsets >> 2) + piece
-        inside = words < allocation.size // 4
+        inside = (words >= 0) & (words < allocation.size // 4)
         at = allocation.position(words[inside].astype(np.intp), thread[inside], block[inside], machine.shape)
         allocation.flat_valid[at] = WRITTEN
 
@@ -233,10 +236,11 @@ def _report_nowhere(
     machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
 
 
-def _stop_at_map(machine: Machine, site: Site, allocation: Allocation, lanes: NDArray[np.intp]) -> NoReturn:
-    name = plain_name(allocation.name)
-    why = f"it accesses the bytes of the tensor map `{name}`. They are secret, and a copy of them isn't a tensor map"
-    why += ". Declare the parameter as `const __grid_constant__ CUtensorMap`, and use only its address"
+def _stop_at_map(machine: Machine, site: Site, lanes: NDArray[np.intp]) -> NoReturn:
+    why = (
+        "it accesses the bytes of a tensor map, but a copy of them isn't a tensor map. Declare the parameter as"
+        f" `{MAP_TYPE}`, and use only its address"
+    )
     stop(machine, site.line, int(lanes[0]), len(lanes), why, Mistake.TENSOR_MAP)
 
 

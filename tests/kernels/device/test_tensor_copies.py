@@ -69,10 +69,10 @@ def tensor(
     return made
 
 
-def box_of(map: TensorMap, corner: tuple[int, ...], filler: float = 0) -> NDArray[np.float32]:
+def box_of(tensor_map: TensorMap, corner: tuple[int, ...], filler: float = 0) -> NDArray[np.float32]:
     """What a box of floats holds of 0, 1, 2 and so on, element by element."""
-    whole = np.arange(np.prod(map.extents), dtype=np.float32).reshape(map.extents[::-1])
-    made = np.full(map.box[::-1], filler, np.float32)
+    whole = np.arange(np.prod(tensor_map.extents), dtype=np.float32).reshape(tensor_map.extents[::-1])
+    made = np.full(tensor_map.box[::-1], filler, np.float32)
     for place in np.ndindex(made.shape):
         found = tuple(np.add(place, corner[::-1]))
         if all(0 <= each < extent for each, extent in zip(found, whole.shape, strict=True)):
@@ -99,7 +99,7 @@ def story(name: str, wanted: object, body: str, *maps: TensorMap, **launch: obje
     return Story(name, wanted, body, before=BEFORE, **given)  # type: ignore[arg-type]
 
 
-def loaded(size: str, load: str, *, bytes: str = "sizeof(tile)", swizzled: bool = False) -> str:
+def loaded(size: str, load: str, *, expected: str = "sizeof(tile)", swizzled: bool = False) -> str:
     """The beginning of a kernel that loads one box. All threads wait for it, then copy the tile to P as it is."""
     return f"""
   __shared__ alignas({1024 if swizzled else 128}) float tile{size};
@@ -107,7 +107,7 @@ def loaded(size: str, load: str, *, bytes: str = "sizeof(tile)", swizzled: bool 
   if (t == 0) start(bar, 1);
   begun();
   if (t == 0) {{
-    expect(bar, {bytes});
+    expect(bar, {expected});
     {load}  //@ load
   }}"""
 
@@ -119,7 +119,7 @@ _M2 = tensor("M", (32, 32), (16, 4))
 _M3 = tensor("M", (8, 8, 16), (4, 3, 5))
 _M4 = tensor("M", (8, 4, 4, 8), (4, 2, 3, 2))
 _M5 = tensor("M", (4, 4, 4, 4, 4), (4, 2, 3, 1, 2))
-_LOAD = loaded("[4][16]", "load2(tile, m0, 8, 4, bar);")
+_LOAD = loaded("[4][16]", "load2(tile, m0, 8, 4, bar);", expected="256")
 _FILLED = """
   __shared__ alignas(128) float tile[4][16], other[4][16];
   tile[t / 16][t % 16] = M[t] + 1;  //@ write"""
@@ -132,13 +132,15 @@ _STORED = (
     store2(m0, 0, 4, tile);  //@ store
     commit();"""
 )
-_P2 = tensor("P", (16, 8), (16, 4))
+_SHIFTED = tensor("M", (32, 32), (32, 5), 128)
 
 
 def _swizzle(width: int) -> Story:
-    map = tensor("M", (32, 32), (width // 4, 24), width)
+    described = tensor("M", (32, 32), (width // 4, 24), width)
     body = loaded(f"[24][{width // 4}]", "load2(tile, m0, 0, 3, bar);", swizzled=True) + _SEEN
-    return story(f"a swizzle of {width} bytes", pieces(box_of(map, (0, 3)), width), body, map, n=24 * width // 4)
+    return story(
+        f"a swizzle of {width} bytes", pieces(box_of(described, (0, 3)), width), body, described, n=24 * width // 4
+    )
 
 
 def _out_of_bounds(corner: tuple[int, int]) -> Story:
@@ -159,15 +161,14 @@ RIGHT = [
     *(_out_of_bounds(corner) for corner in [(-8, -2), (24, 30), (32, 0), (0, 32), (-16, 5), (3, 1)]),
     *(_swizzle(width) for width in (32, 64, 128)),
     story("a tile that begins inside the pattern of its swizzle",
-          pieces(np.concatenate([np.zeros((3, 32), np.float32), box_of(tensor("M", (32, 32), (32, 5)), (0, 0))]), 128)[96:],
-          """
+          pieces(np.concatenate([np.zeros((3, 32), np.float32), box_of(_SHIFTED, (0, 0))]), 128)[96:], """
   __shared__ alignas(1024) float whole[8][32];
   float (*tile)[32] = whole + 3;
   __shared__ barrier bar;
   if (t == 0) start(bar, 1);
   begun();
   if (t == 0) { expect(bar, 640); load2(tile, m0, 0, 0, bar); }""" + _SEEN,
-          tensor("M", (32, 32), (32, 5), 128), n=160),
+          _SHIFTED, n=160),
     story("halves at an odd place", np.arange(64, dtype=np.float32).view(np.uint16)[3:67].view(np.float32).tolist(),
           loaded("[32]", "load1(tile, m0, 3, bar);") + _SEEN, tensor("M", (128,), (64,), kind=ElementType.HALF), n=32),
     story("NaN outside", None, loaded("[4][16]", "load2(tile, m0, 24, 30, bar);") + """
@@ -280,12 +281,179 @@ def reduced(element: ElementType, what: str) -> NDArray[np.generic]:
 @pytest.mark.parametrize(("c_type", "element", "what"), [*_INTEGERS, *_FLOATS])
 def test_a_reduction(device, c_type, element, what):
     given = np.arange(128).astype(element.code)
-    map = tensor("M", (32, 4), (32, 4), kind=element)
+    described = tensor("M", (32, 4), (32, 4), kind=element)
     text = _reducing(what, c_type)
     program_, launch = program(text), Launch((3, 1, 1), (64, 1, 1), 0)
     buffers = (Buffer("M", given, initialised=True), Buffer("P", np.zeros(1, np.float32), initialised=True))
 
-    execution = run(program_, launch, ("M", "P", 1, map), buffers, budget=Budget(100_000))
+    execution = run(program_, launch, ("M", "P", 1, described), buffers, budget=Budget(100_000))
 
     assert execution.findings == ()
     assert execution.values["M"].tolist() == reduced(element, what).tolist()
+
+
+_BY_VALUE = story("", None, loaded("[4][16]", "load2(tile, m0, 8, 4, bar);") + _SEEN, _M2)
+_TWO_STAGES = """
+  __shared__ alignas(128) float tile[2][4][16];
+  __shared__ barrier full[2], empty[2];
+  if (t == 0) for (int i = 0; i < 2; ++i) { start(full[i], 1); start(empty[i], 64); }
+  begun();
+  if (t >= 64) {
+    if (t == 64)
+      for (int k = 0; k < 8; ++k) {
+        wait(empty[k % 2], k / 2 % 2 ^ 1);  //@ empty
+        expect(full[k % 2], 256);
+        load2(tile[k % 2], m0, 0, 4 * k, full[k % 2]);  //@ load
+      }
+  } else {
+    float sum = 0;
+    for (int k = 0; k < 8; ++k) {
+      wait(full[k % 2], k / 2 % 2);  //@ full
+      sum += tile[k % 2][t / 16][t % 16];  //@ read
+      arrive(empty[k % 2]);
+    }
+    P[t] = sum;
+  }"""
+_ENDLESS = {"budget": 5_000}
+
+
+def _stages(name: str, wanted: object, old: str, new: str) -> Story:
+    assert old in _TWO_STAGES
+    described = tensor("M", (16, 64), (16, 4))
+    return story(name, wanted, _TWO_STAGES.replace(old, new), described, block=96, **_ENDLESS)
+
+
+def _store(name: str, wanted: object, old: str, new: str, **launch: object) -> Story:
+    text = _STORED + "\n    read_done();\n  }"
+    assert old in text
+    return story(name, wanted, text.replace(old, new), tensor("P", (16, 8), (16, 4)), **{"n": 128, **launch})
+
+
+def _load(name: str, wanted: object, old: str, new: str, **launch: object) -> Story:
+    text = _LOAD + _SEEN
+    assert old in text
+    return story(name, wanted, text.replace(old, new), _M2, **launch)
+
+
+_TOO_FEW = _load("a barrier that expects too many bytes", Found(Verdict.TIME_LIMIT, "wait"), "256", "512", **_ENDLESS)
+_READ_EARLY = _load("a read before the wait", Race("load", "read"), "wait(bar, 0);", "__syncthreads();")
+_UNFENCED = _store("no fence before a store", Race("write", "store"), "fence();", "")
+_NO_MAP = _load(
+    "a pointer instead of a map", Found(Verdict.RUNTIME_ERROR, "load"), "load2(tile, m0,", "load2(tile, *M,"
+)
+_MISALIGNED = _load("a tile at half a line", Found(Verdict.RUNTIME_ERROR, "load"), "alignas(128) float tile[4][16]",
+                    "alignas(128) float whole[5][16]; float (*tile)[16] = whole + 1")  # fmt: skip
+
+WRONG = [
+    _TOO_FEW, _READ_EARLY, _UNFENCED, _NO_MAP, _MISALIGNED,
+    _load("a barrier that expects too few bytes", Found(Verdict.TIME_LIMIT, "wait"), "256", "128", **_ENDLESS),
+    _load("a barrier that expects no bytes", Race("load", "read"), "expect(bar, 256)", "arrive(bar)"),
+    _load("the parity of the phase before", Found(Verdict.TIME_LIMIT, "wait"), "wait(bar, 0)", "wait(bar, 1)",
+          **_ENDLESS),
+    _load("only one thread waits", Race("load", "read"), "wait(bar, 0);", "if (t == 0) wait(bar, 0);"),
+    _load("a tile that is too small", Found(Verdict.OUT_OF_BOUNDS, "load"), "tile[4][16]", "tile[3][16]", n=48),
+    _load("an instruction for another number of dimensions", Found(Verdict.RUNTIME_ERROR, "load"),
+          "load2(tile, m0, 8, 4, bar)", "load3(tile, m0, 8, 4, 0, bar)"),
+    _load("a map passed by value", Found(Verdict.RUNTIME_ERROR), "load2(tile, m0,",
+          "CUtensorMap own = m0;\n    load2(tile, own,"),
+    _load("a map whose bytes are read", Found(Verdict.RUNTIME_ERROR, "bytes"), "  wait(bar, 0);",
+          "  M[0] = ((const int*)&m0)[3];  //@ bytes\n  wait(bar, 0);"),
+    _load("a barrier that others may use before it begins", Found(Verdict.DATA_RACE, "wait"),
+          "begun();", 'asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");'),
+    _load("a coordinate that is never set", Found(Verdict.UNINITIALIZED_READ, "unset"), "load2(tile, m0, 8,",
+          "__shared__ int x[2];\n    load2(tile, m0, x[1],  //@ unset\n    "),
+    _load("a tile that was filled before, without a fence", Race("fill", "load"), "if (t == 0) start",
+          "tile[t / 16][t % 16] = 0;  //@ fill\n  if (t == 0) start"),
+    _load("the next box into a tile that others still read", Race("early", "again"), "wait(bar, 0);",
+          """wait(bar, 0);
+  float before = tile[t / 16][t % 16];  //@ early
+  if (t == 0) {
+    expect(bar, sizeof(tile));
+    load2(tile, m0, 0, 0, bar);  //@ again
+  }
+  wait(bar, 1);
+  M[t] = before;"""),
+    _store("a fence before the writes", Race("write", "store"), _FILLED + "\n  fence();",
+           "\n  fence();" + _FILLED),
+    _store("a fence of one thread before the block meets", Race("write", "store"), "  fence();",
+           "  if (t == 0) fence();"),
+    _store("a store that begins before the writes of others", Race("write", "store"), "  fence();\n  __syncthreads();",
+           "  fence();"),
+    _store("a tile that changes before the store has read it", Race("store", "change"), "    read_done();\n",
+           "    tile[0][0] = 0;  //@ change\n    read_done();\n"),
+    _store("a group that isn't committed", Race("store", "change"), "    commit();\n    read_done();\n",
+           "    read_done();\n    tile[0][0] = 0;  //@ change\n    commit();\n"),
+    _store("a wait by another thread", Race("store", "change"), "    read_done();\n  }",
+           "  }\n  if (t == 1) read_done();\n  __syncthreads();\n  tile[t / 16][t % 16] = 0;  //@ change"),
+    _store("a result that is read before it is written", Race("store", "use"), "    read_done();\n  }",
+           "    read_done();\n  }\n  __syncthreads();\n  M[t] = P[64 + t];  //@ use"),
+    _store("blocks that store the same box", Race("store", "store"), "float tile", "float tile", grid=2),
+    _store("a store over what a block also writes", Race("store", "also"), "    read_done();\n",
+           "    read_done();\n    P[100] = 0;  //@ also\n"),
+    story("a box that is partly unset", Found(Verdict.UNINITIALIZED_READ, "use"), """
+  __shared__ alignas(128) float tile[4][16];
+  if (t < 60) tile[t / 16][t % 16] = t;
+  fence();
+  __syncthreads();
+  if (t == 0) { store2(m0, 0, 0, tile); commit(); all_done(); }
+  __syncthreads();
+  M[t] = P[t];  //@ use""", tensor("P", (16, 4), (16, 4))),
+    _stages("no wait for an empty stage", Found(Verdict.BARRIER_DIVERGENCE), "wait(empty[k % 2], k / 2 % 2 ^ 1);", ""),
+    _stages("a phase that is never flipped", Found(Verdict.BARRIER_DIVERGENCE), "wait(full[k % 2], k / 2 % 2)",
+            "wait(full[k % 2], 0)"),
+    _stages("a producer that waits with the wrong parity", Found(Verdict.TIME_LIMIT), "k / 2 % 2 ^ 1)", "k / 2 % 2)"),
+    _stages("a consumer that arrives before it has read", Race("load", "read"),
+            "      sum += tile[k % 2][t / 16][t % 16];  //@ read\n      arrive(empty[k % 2]);\n",
+            "      arrive(empty[k % 2]);\n      sum += tile[k % 2][t / 16][t % 16];  //@ read\n"),
+    _stages("an empty barrier for too many threads", Found(Verdict.TIME_LIMIT), "start(empty[i], 64)",
+            "start(empty[i], 96)"),
+    story("a reduction of a box that is partly unset", Found(Verdict.UNINITIALIZED_READ, "reduce"), """
+  __shared__ alignas(128) float tile[4][16];
+  if (t < 60) tile[t / 16][t % 16] = t;
+  fence();
+  __syncthreads();
+  if (t == 0) { reduce2("add", m0, 0, 0, tile); commit(); read_done(); }  //@ reduce""", tensor("M", (16, 8), (16, 4))),
+    story("a reduction while others write", Race("reduce", "write"), """
+  __shared__ alignas(128) float tile[4][16];
+  tile[t / 16][t % 16] = t;
+  fence();
+  __syncthreads();
+  if (t == 0) { reduce2("add", m0, 0, 0, tile); commit(); read_done(); }  //@ reduce
+  if (blockIdx.x == 1) M[t] = 1;  //@ write""", tensor("M", (16, 8), (16, 4)), grid=2),
+    story("a reduction that no GPU has", Found(Verdict.RUNTIME_ERROR, "reduce"), """
+  __shared__ alignas(128) float tile[4][16];
+  tile[t / 16][t % 16] = t;
+  fence();
+  __syncthreads();
+  if (t == 0) { reduce2("inc", m0, 0, 0, tile); commit(); read_done(); }  //@ reduce""", tensor("M", (16, 8), (16, 4))),
+    story("a load into a tile that is still being stored", Race("store", "load"), """
+  __shared__ alignas(128) float tile[4][16];
+  __shared__ barrier bar;
+  if (t == 0) start(bar, 1);
+  tile[t / 16][t % 16] = t;
+  fence();
+  begun();
+  if (t == 0) {
+    store2(m1, 0, 0, tile);  //@ store
+    commit();
+    expect(bar, 256);
+    load2(tile, m0, 0, 0, bar);  //@ load
+    wait(bar, 0);
+    read_done();
+  }""", _M2, tensor("P", (16, 4), (16, 4))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("story", WRONG, ids=str)
+def test_a_wrong_copy(device, story):
+    story.check(device)
+
+
+@pytest.mark.parametrize(
+    ("story", "mistake"),
+    [(_UNFENCED, Mistake.PROXY_FENCE), (_READ_EARLY, Mistake.TRANSFER), (_NO_MAP, Mistake.TENSOR_MAP),
+     (_MISALIGNED, Mistake.MISALIGNED), (_TOO_FEW, Mistake.MBARRIER)],
+    ids=str,
+)  # fmt: skip
+def test_a_wrong_copy_knows_what_is_missing(device, story, mistake):
+    assert only(device.run(story.text, **story.launch)).facts.mistake is mistake
