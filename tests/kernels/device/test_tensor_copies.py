@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -252,7 +255,7 @@ def _reducing(what: str, c_type: str) -> str:
     return Story("", None, body, before=BEFORE, maps=(tensor("M", (32, 4), (32, 4)),)).text
 
 
-_CHANGES = {
+_CHANGES: dict[str, Callable[..., Any]] = {
     "add": lambda old, new: old + new,
     "min": np.minimum,
     "max": np.maximum,
