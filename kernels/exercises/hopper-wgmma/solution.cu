@@ -1,4 +1,4 @@
-// A matrix product for Hopper: the copy engine fills a ring of tiles, and four warps multiply them with wgmma.
+// A matrix product for Hopper. The copy engine fills a ring of tiles, and four warps multiply them with wgmma.
 
 #include <cuda.h>
 #include <cuda_bf16.h>
@@ -40,7 +40,7 @@ __device__ void wait(Barrier* barrier, int parity) {
         ::"r"(shared(barrier)), "r"(parity) : "memory");
 }
 
-// Begins to copy the box at column x and row y of a tensor, which reports its bytes to a barrier.
+// Begins to copy the box at column x and row y of a tensor. The copy reports its bytes to a barrier.
 __device__ void load(void* tile, const CUtensorMap* map, int x, int y, Barrier* barrier) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
@@ -52,7 +52,7 @@ __device__ unsigned long long described(const void* tile) {
     return (shared(tile) >> 4 & 0x3fff) | 1ull << 16 | (1024ull >> 4) << 32 | 1ull << 62;
 }
 
-// Begins to add the product of 64 rows of M and 64 columns of N, both 16 deep, to the sums.
+// Begins to add a product to the sums: 64 rows of M and 64 columns of N, both 16 deep.
 __device__ void multiply(float* d, unsigned long long m, unsigned long long n) {
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "

@@ -1,4 +1,8 @@
-// A matrix product for Hopper: the copy engine fills a ring of tiles, and four warps multiply them with wgmma.
+// A matrix product for Hopper. The copies and the products are there, but nothing waits for them yet.
+//
+// Complete the four TODOs.
+//
+// Check it with:  tilelab grade starter.cu --exercise hopper-wgmma
 
 #include <cuda.h>
 #include <cuda_bf16.h>
@@ -7,7 +11,7 @@
 #define TILE_N 64
 #endif
 #ifndef STAGES
-#define STAGES 3
+#define STAGES 2
 #endif
 
 #define TILE_M 64  // rows of a product of wgmma
@@ -40,19 +44,20 @@ __device__ void wait(Barrier* barrier, int parity) {
         ::"r"(shared(barrier)), "r"(parity) : "memory");
 }
 
-// Begins to copy the box at column x and row y of a tensor, which reports its bytes to a barrier.
+// Begins to copy the box at column x and row y of a tensor. The copy reports its bytes to a barrier.
 __device__ void load(void* tile, const CUtensorMap* map, int x, int y, Barrier* barrier) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
         ::"r"(shared(tile)), "l"(map), "r"(x), "r"(y), "r"(shared(barrier)) : "memory");
 }
 
-// Describes a tile with a swizzle of 128 bytes: groups of 8 rows are 1,024 bytes apart.
+// Describes a tile.
+// TODO 1: this is for tiles without a swizzle. Which distance and which swizzle does this tile have?
 __device__ unsigned long long described(const void* tile) {
-    return (shared(tile) >> 4 & 0x3fff) | 1ull << 16 | (1024ull >> 4) << 32 | 1ull << 62;
+    return (shared(tile) >> 4 & 0x3fff) | 1ull << 16 | (128ull >> 4) << 32;
 }
 
-// Begins to add the product of 64 rows of M and 64 columns of N, both 16 deep, to the sums.
+// Begins to add a product to the sums: 64 rows of M and 64 columns of N, both 16 deep.
 __device__ void multiply(float* d, unsigned long long m, unsigned long long n) {
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
@@ -86,23 +91,22 @@ __global__ void hopperProduct(
         for (int stage = 0; stage < STAGES; ++stage)
             start(&full[stage], 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");  // the copy engine sees the barriers
-        for (int phase = 0; phase < min(STAGES, phases); ++phase)
-            fetch(phase);
+        // TODO 2: fetch the tiles of the first phases, one for each stage
     }
     __syncthreads();  // all threads see the barriers
 
     float sums[TILE_N / 2] = {};
     for (int phase = 0; phase < phases; ++phase) {
         Stage& stage = stages[phase % STAGES];
-        wait(&full[phase % STAGES], phase / STAGES % 2);
+        if (threadIdx.x == 0)
+            fetch(phase);
+        // TODO 3: wait for the tiles of this phase. With which parity?
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
         for (int k = 0; k < TILE_K; k += 16)
             multiply(sums, described(&stage.M[0][k]), described(&stage.N[0][k]));
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-        __syncthreads();  // all warps are done with this stage, so it can be filled again
-        if (threadIdx.x == 0 && phase + STAGES < phases)
-            fetch(phase + STAGES);
+        // TODO 4: now this stage can be filled again, instead of above. Who must be done with it?
     }
 
     // Each thread has two neighbours in two rows of each 8 columns.
