@@ -52,17 +52,25 @@ class Ordering:
             np.maximum.at(most, keys, known[part])
             known[part] = most[keys]
 
-    def arrive(self, key: Hashable, part: Grid) -> None:
-        """Note that threads arrived at the object `key` of their block."""
-        self._machine.races.arrive(key, self._machine.mask(part))
+    def arrive(self, key: Hashable, part: Grid, *, releases: bool = True) -> None:
+        """Note that threads arrived at the object `key` of their block.
+
+        releases: whether that orders what they did
+        """
+        if releases:
+            self._machine.races.arrive(key, self._machine.mask(part))
         brought = self._brought.setdefault(key, {})
         for barrier, known in self._seen.items():
             most = np.where(part, known, 0).max(axis=0)
             brought[barrier] = np.maximum(brought.get(barrier, 0), most)
 
-    def wait(self, key: Hashable, part: Grid) -> None:
-        """Note that threads know the object `key` of their block to be complete."""
-        self._machine.races.wait(key, self._machine.mask(part))
+    def wait(self, key: Hashable, part: Grid, *, acquires: bool = True) -> None:
+        """Note that threads know the object `key` of their block to be complete.
+
+        acquires: whether that orders what they do next
+        """
+        if acquires:
+            self._machine.races.wait(key, self._machine.mask(part))
         for barrier, most in self._brought.get(key, {}).items():
             known = self.seen(barrier)
             np.maximum(known, most, out=known, where=part)

@@ -31,7 +31,7 @@ _MAX_SITES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An access of an instruction: number and line, state space, bytes per thread, kind, strength and change.
+    """An access of an instruction: number and line, state space, bytes per thread; the rest as in `Where`.
 
     align: the bytes of which a box's address must be a multiple; 0 for the size
     """
@@ -43,6 +43,7 @@ class Site:
     kind: Kind
     strength: Strength = Strength.PLAIN
     change: str = ""
+    by_warp: bool = False
     align: int = 0
 
     @property
@@ -52,7 +53,7 @@ class Site:
     @property
     def where(self) -> Where:
         """Return the same for the search for data races."""
-        return Where(self.pc, self.kind, self.size, self.strength, self.change)
+        return Where(self.pc, self.kind, self.size, self.strength, self.change, self.by_warp)
 
 
 @dataclass(slots=True)
