@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.device import Budget, Buffer, run
+from kernels.device import Argument, Budget, Buffer, run
 from kernels.exercise.tensor_map import TensorMap, rows_apart
 from kernels.exercise.values import ElementType
 from kernels.facts import Mistake
 from kernels.launch import Launch
 from kernels.verdict import Verdict
+from tests.kernels.device.boxes import copies
 from tests.kernels.device.kernels import Found, Race, Story, only, program
 
 BEFORE = r"""#include <cuda.h>
@@ -281,21 +282,29 @@ def reduced(element: ElementType, what: str) -> NDArray[np.generic]:
     return whole.reshape(-1)
 
 
-@pytest.mark.parametrize(("c_type", "element", "what"), [*_INTEGERS, *_FLOATS])
-def test_a_reduction(device, c_type, element, what):
-    given = np.arange(128).astype(element.code)
-    described = tensor("M", (32, 4), (32, 4), kind=element)
-    text = _reducing(what, c_type)
-    program_, launch = program(text), Launch((3, 1, 1), (64, 1, 1), 0)
-    buffers = (Buffer("M", given, initialised=True), Buffer("P", np.zeros(1, np.float32), initialised=True))
+REDUCTIONS = [*_INTEGERS, *_FLOATS]
+REDUCING = Launch((3, 1, 1), (64, 1, 1), 0)
 
-    execution = run(program_, launch, ("M", "P", 1, described), buffers, budget=Budget(100_000))
+
+def reduction(
+    c_type: str, element: ElementType, what: str
+) -> tuple[str, dict[str, NDArray[Any]], tuple[Argument, ...]]:
+    """The text of a kernel, its arrays and its arguments."""
+    arrays = {"M": np.arange(128).astype(element.code), "P": np.zeros(1, np.float32)}
+    return _reducing(what, c_type), arrays, ("M", "P", 1, tensor("M", (32, 4), (32, 4), kind=element))
+
+
+@pytest.mark.parametrize(("c_type", "element", "what"), REDUCTIONS)
+def test_a_reduction(device, c_type, element, what):
+    text, arrays, arguments = reduction(c_type, element, what)
+    buffers = [Buffer(name, array, initialised=True) for name, array in arrays.items()]
+
+    execution = run(program(text, device.arch), REDUCING, arguments, buffers, budget=Budget(100_000))
 
     assert execution.findings == ()
     assert execution.values["M"].tolist() == reduced(element, what).tolist()
 
 
-_BY_VALUE = story("", None, loaded("[4][16]", "load2(tile, m0, 8, 4, bar);") + _SEEN, _M2)
 _TWO_STAGES = """
   __shared__ alignas(128) float tile[2][4][16];
   __shared__ barrier full[2], empty[2];
@@ -460,3 +469,10 @@ def test_a_wrong_copy(device, story):
 )  # fmt: skip
 def test_a_wrong_copy_knows_what_is_missing(device, story, mistake):
     assert only(device.run(story.text, **story.launch)).facts.mistake is mistake
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_boxes(seed):
+    for copy in copies(25, seed):
+        for found, expected in zip(copy.on_cpu(), copy.expected(), strict=True):
+            assert np.array_equal(found, expected), copy
