@@ -13,7 +13,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.device import Argument
+from kernels.exercise.tensor_map import TensorMap
 from kernels.launch import Launch
+from worker.gpu.tensor_maps import encoded
 
 _COMPUTE_CAPABILITY = (75, 76)  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
 
@@ -102,7 +105,7 @@ class Kernel:
     def run(
         self,
         launch: Launch,
-        arguments: Sequence[str | int | float],
+        arguments: Sequence[Argument],
         arrays: Mapping[str, NDArray[Any]],
         symbols: Mapping[str, str],
         constants: Mapping[str, bytes],
@@ -120,7 +123,7 @@ class Kernel:
                 self._copy(array, device[name])
             for name, content in constants.items():
                 self._copy(np.frombuffer(content, np.uint8), self._variable(name))
-            self._launch(launch, [_parameter(argument, device) for argument in arguments])
+            self._launch(launch, [self._parameter(argument, device) for argument in arguments])
             return {name: self._copy_back(device[name], array) for name, array in arrays.items()}
         finally:
             for pointer in taken.values():
@@ -142,6 +145,11 @@ class Kernel:
         addresses = (ctypes.c_void_p * len(parameters))(*(ctypes.addressof(each) for each in parameters))
         self._call("cuLaunchKernel", self._function, *launch.grid, *launch.block, launch.shared, None, addresses, None)
         self._call("cuCtxSynchronize")
+
+    def _parameter(self, argument: Argument, device: Mapping[str, ctypes.c_uint64]) -> Any:
+        if isinstance(argument, TensorMap):
+            return encoded(self._call, argument, device[argument.operand].value)
+        return _parameter(argument, device)
 
     def _variable(self, name: str) -> ctypes.c_uint64:
         """Where a variable of the module lies."""

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.barriers.ordering import Counts, Grid, Ordering
-from kernels.device.memory.bulk import BulkCopy, BulkForm, bulk_form
+from kernels.device.memory.bulk import BulkCopy, BulkForm, Copy, bulk_form
 from kernels.device.memory.copies import hand_over
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note_part, read_part, write_part
+from kernels.device.memory.tensor_copies import TensorForm, tensor_copy, tensor_form
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Unsupported
 from kernels.device.state.accesses import Kind, Part, Strength, Transfer
 from kernels.device.state.findings import Described
@@ -92,12 +93,14 @@ class MbarrierUse:
     opens: bool = True
     expects: bool = False
     orders: bool = True
-    copy: BulkCopy | None = None
+    copy: Copy | None = None
 
 
 def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
     if (form := bulk_form(item.opcode)) is not None:
         return _copy_use(operands, pc, item, form)
+    if (tensor := tensor_form(item.opcode)) is not None:
+        return _tensor_use(operands, pc, item, tensor)
     if (match := _COPIES.fullmatch(item.opcode)) is not None:
         place, one = operands.place(item.operands[0]), operands.source(Immediate(1), 32)
         site = Site(pc, item.line, "shared" if match["shared"] else "generic", _SIZE, Kind.UPDATE, Strength.BLOCK)
@@ -141,6 +144,16 @@ def _copy_use(operands: Operands, pc: int, item: Instruction, form: BulkForm) ->
     copy = BulkCopy(pc, item.line, form.load, target, source, size)
     site = Site(pc, item.line, "shared", _SIZE, Kind.UPDATE, Strength.BLOCK)
     return MbarrierUse(item, site, Verb.COPY, place, size, copy=copy)
+
+
+def _tensor_use(operands: Operands, pc: int, item: Instruction, form: TensorForm) -> MbarrierUse:
+    """A tensor copy that reports its bytes to a barrier."""
+    if not 4 <= len(item.operands) <= 5:
+        raise Malformed("a tensor copy with the wrong number of operands")
+    copy = tensor_copy(operands, pc, item, form)
+    site = Site(pc, item.line, "shared", _SIZE, Kind.UPDATE, Strength.BLOCK)
+    place, nothing = operands.place(item.operands[3]), operands.source(Immediate(0), 32)
+    return MbarrierUse(item, site, Verb.COPY, place, nothing, copy=copy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,15 +329,15 @@ class Mbarriers:
     def _copy(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
         """Start a copy, whose bytes arrive at once. Threads still may not use them before the phase is over."""
         assert use.copy is not None
-        states = self._states(use, part)
+        states, moved = self._states(use, part), np.zeros(self._machine.shape.lanes, np.int64)
         for phase, lanes in self._by_phase(part, states.phase):
             self._check_fence(phase, lanes)
             mask = self._machine.mask(self._grid(lanes))
-            use.copy.perform(self._machine, mask, lambda _, some, phase=phase: phase.ends(some))  # type: ignore[misc]
+            moved[lanes] = use.copy.perform(self._machine, mask, lambda _, some, phase=phase: phase.ends(some))[lanes]  # type: ignore[misc]
             self._machine.races.ends_with(phase.ends(lanes), lanes, phase)
             started = self._started.setdefault(phase.barrier, Started(self._machine.shape.blocks))
             started.begin(lanes % self._machine.shape.blocks, phase.number + 1, use.site.pc, lanes)
-        self._add_bytes(part, -sources)
+        self._add_bytes(part, -moved[part.lanes])
         self._close(part)
 
     def _wait_for_copies(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:

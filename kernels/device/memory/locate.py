@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +17,11 @@ from kernels.device.ptx.pointers import GENERIC_SHIFT
 from kernels.device.state.accesses import Access, Kind, Part, Strength, Where
 from kernels.device.state.element_names import element_name, elements_of, whole_name
 from kernels.device.state.findings import Described
-from kernels.device.state.machine import Machine
+from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.space import WRITTEN, Allocation, window_at, window_of
 from kernels.device.state.values import Array, Lanes, Value
+from kernels.exercise.tensor_map import MAP_TYPE
 from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Verdict
 
@@ -29,7 +31,10 @@ _MAX_SITES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An access of an instruction: number and line, state space, bytes per thread; the rest as in `Where`."""
+    """An access of an instruction: number and line, state space, bytes per thread; the rest as in `Where`.
+
+    align: the bytes of which a box's address must be a multiple; 0 for the size
+    """
 
     pc: int
     line: int | None
@@ -39,6 +44,7 @@ class Site:
     strength: Strength = Strength.PLAIN
     change: str = ""
     by_warp: bool = False
+    align: int = 0
 
     @property
     def store(self) -> bool:
@@ -179,12 +185,16 @@ def _windows(
         if allocation is None:
             _report_nowhere(machine, site, space, address, lane)
             continue
+        if allocation.tensor is not None:
+            _stop_at_map(machine, site, lane)
         offsets = address - allocation.start
         inside = (offsets >= 0) & (offsets + site.size <= allocation.size)
         if not inside.all():
             _report_outside(machine, site, allocation, offsets[~inside], lane[~inside])
+            if site.store and site.align:
+                _count_as_written(machine, site, allocation, offsets[~inside], lane[~inside])
             offsets, lane = offsets[inside], lane[inside]
-        aligned = offsets % site.size == 0
+        aligned = (address[inside] % site.align if site.align else offsets % site.size) == 0
         if not aligned.all():
             _report_misaligned(machine, site, allocation, offsets[~aligned], lane[~aligned])
             if site.store:
@@ -206,7 +216,7 @@ def _count_as_written(
     thread, block = np.divmod(lanes, machine.shape.blocks)
     for piece in range(site.size // 4 + 1):
         words = (offsets >> 2) + piece
-        inside = words < allocation.size // 4
+        inside = (words >= 0) & (words < allocation.size // 4)
         at = allocation.position(words[inside].astype(np.intp), thread[inside], block[inside], machine.shape)
         allocation.flat_valid[at] = WRITTEN
 
@@ -225,6 +235,14 @@ def _report_nowhere(
         return Example(block, (thread,), None), f"{machine.geometry.lane_name(int(lanes[0]))} {_verb(site)} {where}."
 
     machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
+
+
+def _stop_at_map(machine: Machine, site: Site, lanes: NDArray[np.intp]) -> NoReturn:
+    why = (
+        "it accesses the bytes of a tensor map, but a copy of them isn't a tensor map. Declare the parameter as"
+        f" `{MAP_TYPE}`, and use only its address"
+    )
+    stop(machine, site.line, int(lanes[0]), len(lanes), why, Mistake.TENSOR_MAP)
 
 
 def _report_outside(
@@ -252,8 +270,11 @@ def _report_outside(
 def _report_misaligned(
     machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
 ) -> None:
-    what = f"{_verb(site)} {site.size} bytes at"
-    why = f"which isn't at a multiple of {site.size} bytes. A wide access must be aligned to its size"
+    what = f"{_verb(site)} {site.size:,} bytes at"
+    advice = "A wide access must be aligned to its size"
+    if site.align:
+        advice = f"Declare the array with `alignas({site.align})`, and copy to multiples of it"
+    why = f"which isn't at a multiple of {site.align or site.size} bytes. {advice}"
     facts = Facts(Mistake.MISALIGNED, stores=site.store)
     _report_refused(machine, site, allocation, offsets, lanes, (what, why), facts)
 

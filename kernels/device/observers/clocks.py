@@ -468,8 +468,11 @@ class Clocks:
         if numbers is None:
             return np.zeros(len(lanes), np.int32)
         threads, columns = np.divmod(lanes, self._columns)
-        pairs = zip(threads.tolist(), columns.tolist(), strict=True)
-        return np.array([self._released_by_one(numbers, *pair) for pair in pairs], np.int32)
+        own = numbers[threads, columns]
+        made: Ids = np.maximum(-own, NOTHING)
+        for at in np.flatnonzero(own > 0).tolist():
+            made[at] = self._released_by_one(numbers, int(threads[at]), int(columns[at]))
+        return made
 
     # -- knowledge from clocks ----------------------------------------------------------------------------------------
 

@@ -133,6 +133,8 @@ class RaceObserver(Unwatched):
     def update(self, access: Access, *, acquires: bool, releases: bool) -> None:
         """Apply atomics, thread by thread in the order of their numbers."""
         self._note(access)
+        if access.transfer is not None:  # no fence of its thread makes anything visible with it
+            return
         unit = self._suspects.unit(access.allocation.name)
         try:
             self._clocks.update(access, unit, acquires=acquires, releases=releases)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from kernels.device.ptx.pointers import GENERIC_SHIFT
 from kernels.device.state.mask import Mask
 from kernels.device.state.values import Array, Lanes
+from kernels.exercise.tensor_map import TensorMap
 
 SHARED_BASE = 1 << GENERIC_SHIFT
 LOCAL_BASE = 2 << GENERIC_SHIFT
@@ -55,10 +56,11 @@ class Allocation:
     seen: whether it was read unwatched
     missed: whether the kernel wrote to it after such a read
     origins: for local memory, the origins of unset values stored in it; made with the first one
+    tensor: for the memory of a tensor map, the tensor
     """
 
     __slots__ = ("_own", "_stride", "columns", "copies", "element", "flat", "flat_valid", "followed", "missed", "name",
-                 "origins", "seen", "shape", "size", "space", "start", "valid", "words", "writable",
+                 "origins", "seen", "shape", "size", "space", "start", "tensor", "valid", "words", "writable",
                  "writers")  # fmt: skip
 
     def __init__(
@@ -93,6 +95,7 @@ class Allocation:
         self.missed = False
         self.element = 4
         self.shape: tuple[int, ...] = ()
+        self.tensor: Tensor | None = None
 
     def keep_origins(self) -> NDArray[np.int32]:
         """Record from now on where unset values in this memory come from."""
@@ -177,6 +180,14 @@ class Allocation:
         if len(self.copies) == 1:
             return word * grid.blocks + block
         return (word * grid.threads + thread) * grid.blocks + block
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor map, and the memory of its tensor."""
+
+    map: TensorMap
+    memory: Allocation
 
 
 class Memory:
