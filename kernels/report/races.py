@@ -155,6 +155,11 @@ _TRANSFER = (
     "Wait {between} for the asynchronous operation, at its `cuda::barrier` or for its group. Start the next one into "
     "the same memory only after a barrier that follows the last use."
 )
+_EARLY_TRANSFER = (
+    "Start the asynchronous operation only after a barrier that follows the last use of `{name}` in other threads. "
+    "With several stages, wait for the barrier of the empty stage."
+)
+_STORED_MATRIX = "Let each warp store its own tile of `{name}`{first}, or let one warp store it."
 _UNFINISHED = (
     "Wait for the asynchronous operation{at} before the block ends, for its group or at its `cuda::barrier`. "
     "Afterwards the block's shared memory may belong to another block."
@@ -165,6 +170,8 @@ _ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
     ("register_fence", lambda race: race.finding.facts.mistake is Mistake.REGISTER_FENCE, _REGISTER_FENCE),
     ("unfinished", lambda race: race.finding.facts.mistake is Mistake.UNFINISHED, _UNFINISHED),
     ("transfer", lambda race: race.finding.facts.mistake is Mistake.TRANSFER, _TRANSFER),
+    ("early_transfer", lambda race: race.finding.facts.mistake is Mistake.EARLY_TRANSFER, _EARLY_TRANSFER),
+    ("stored_matrix", lambda race: race.finding.facts.mistake is Mistake.STORED_MATRIX, _STORED_MATRIX),
     ("update", lambda race: race.adds_up or (race.one_update and not race.outside), _UPDATE),
     ("set_elsewhere", lambda race: race.outside and race.uses(_ATOMIC_OF_IT), _SET_ELSEWHERE),
     ("fences", lambda race: race.outside and race.uses(_FLAG_OR_LOCK), _FENCES),

@@ -190,7 +190,7 @@ def _windows(
         offsets = address - allocation.start
         inside = (offsets >= 0) & (offsets + site.size <= allocation.size)
         if not inside.all():
-            _report_outside(machine, site, allocation, offsets[~inside], lane[~inside])
+            report_outside(machine, site, allocation, offsets[~inside], lane[~inside])
             if site.store and site.align:
                 _count_as_written(machine, site, allocation, offsets[~inside], lane[~inside])
             offsets, lane = offsets[inside], lane[inside]
@@ -245,7 +245,7 @@ def _stop_at_map(machine: Machine, site: Site, lanes: NDArray[np.intp]) -> NoRet
     stop(machine, site.line, int(lanes[0]), len(lanes), why, Mistake.TENSOR_MAP)
 
 
-def _report_outside(
+def report_outside(
     machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
 ) -> None:
     def describe() -> Described:

@@ -388,7 +388,8 @@ class RaceObserver(Unwatched):
         site = self._sites[int(entry["site"])]
         value = stored_text(int(entry["value"]), site.size) if site.stores else ""
         transfer = bool(entry["home"] < 0)
-        return Party(int(entry["block"]), int(entry["thread"]), site.kind, self._lines[site.pc], value, transfer)
+        who, line = (int(entry["block"]), int(entry["thread"])), self._lines[site.pc]
+        return Party(*who, site.kind, line, value, transfer, site.by_warp)
 
     def _settled(self, one: int, other: int) -> bool:
         """Whether so many races of two instructions are known that more would show nothing new."""

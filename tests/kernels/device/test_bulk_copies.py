@@ -119,6 +119,20 @@ _READ_TOO_EARLY = _story(
     + """
   P[t] = tile[t];  //@ read""",
 )
+_FILLED_TOO_EARLY = _story(
+    "the next copy into a tile that others still read",
+    Race("read", "again"),
+    _LOAD
+    + """
+  wait(bar, 0);
+  float v = tile[t];  //@ read
+  if (t == 0) {
+    load(tile, M, 256, bar);  //@ again
+    expect(bar, 256);
+  }
+  wait(bar, 1);
+  P[t] = v;""",
+)
 _NO_FENCE = _story("no fence", Race("write", "store"), _STORE.replace("fence();", "") + _ALL_DONE + "}")
 
 STORIES = [
@@ -133,15 +147,7 @@ STORIES = [
   if (t == 0) wait(bar, 0);
   __syncthreads();
   P[t] = tile[t];"""),
-    _story("the next copy into a tile that others still read", Race("read", "again"), _LOAD + """
-  wait(bar, 0);
-  float v = tile[t];  //@ read
-  if (t == 0) {
-    load(tile, M, 256, bar);  //@ again
-    expect(bar, 256);
-  }
-  wait(bar, 1);
-  P[t] = v;"""),
+    _FILLED_TOO_EARLY,
     _story("the next copy after the block met", [2 * t for t in range(64)], _LOAD + """
   wait(bar, 0);
   float v = tile[t];
@@ -324,6 +330,25 @@ STORIES = [
     _story("a flag with fences of its own", [t + 1 for t in range(64)], _FLAG.replace("FENCE", "fence();").replace(
            "atom.add.release.cta", "fence.acq_rel.cta; atom.add.relaxed.cta").replace(
            "ld.acquire.cta.shared.u32 %0, [%1];", "ld.relaxed.cta.shared.u32 %0, [%1]; fence.acq_rel.cta;")),
+    _story("a store with a hint for the cache", [t + 1 for t in range(64)], _STORE.replace("store(P, tile, 256);", """
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], 256, %2;"
+      "cp.async.bulk.commit_group;"
+      :: "l"(__cvta_generic_to_global(P)), "r"(at(tile)), "l"(0x12f0000000000000ull) : "memory");""")
+           + _ALL_DONE + "}"),
+    _story("a wait for all but very many groups", [t + 1 for t in range(64)], _STORE + """
+    asm volatile("cp.async.bulk.wait_group 100000;" ::: "memory");""" + _ALL_DONE + "}"),
+    _story("a copy past the end of its tile",
+           Found(Verdict.OUT_OF_BOUNDS, "load", element="tile[64]"), _LOAD.replace("256", "512") + """
+  wait(bar, 0);
+  P[t] = tile[t];""", values=128),
+    _story("the barrier that lacks bytes, not another one", Found(Verdict.TIME_LIMIT, says="256 bytes less"), """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar[3];
+  if (t < 3) init(bar + t, 1);
+  __syncthreads();
+  if (t == 0) { expect(bar[0], 512); expect(bar[1], 512); load(tile, M, 256, bar[1]); }
+  wait(bar[1], 0);
+  P[t] = tile[t];"""),
     _story("one of several blocks reads too early", Found(Verdict.DATA_RACE, "read", "load", block=(2, 0, 0)),
            _LOAD + """
   __shared__ float own[64];
@@ -470,7 +495,13 @@ def test_a_story(device, story):
 
 
 @pytest.mark.parametrize(
-    ("story", "mistake"), [(_NO_FENCE, Mistake.PROXY_FENCE), (_READ_TOO_EARLY, Mistake.TRANSFER)], ids=str
+    ("story", "mistake"),
+    [
+        (_NO_FENCE, Mistake.PROXY_FENCE),
+        (_READ_TOO_EARLY, Mistake.TRANSFER),
+        (_FILLED_TOO_EARLY, Mistake.EARLY_TRANSFER),
+    ],
+    ids=str,
 )
 def test_a_race_knows_what_is_missing(device, story, mistake):
     assert only(device.run(story.text, **story.launch)).facts.mistake is mistake
