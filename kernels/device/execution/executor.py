@@ -346,8 +346,7 @@ def _missing_at_barrier(machine: Machine, lane: int, use: MbarrierUse) -> str:
     """Say what a wait that never ends waits for."""
     left = missing_bytes(machine, lane, use)
     if left:
-        change = "more" if left < 0 else "less"
-        return f"Asynchronous copies bring {abs(left):,} bytes {change} than it expects."
+        return f"Asynchronous copies bring {abs(left):,} bytes too {'many' if left < 0 else 'few'}."
     other = ", or it waits with the parity of another phase" if use.parity else ""
     return f"Fewer threads arrive at it than it was initialised for{other}."
 

@@ -195,7 +195,7 @@ STORIES = [
   }"""),
     _story("a tile that changes after the store has read it", [t + 1 for t in range(64)],
            _STORE + _READ_DONE + "\n    tile[0] = 0; }"),
-    _story("fewer bytes than expected", Found(Verdict.TIME_LIMIT, "wait", says="256 bytes less"), """
+    _story("fewer bytes than expected", Found(Verdict.TIME_LIMIT, "wait", says="256 bytes too few"), """
   __shared__ alignas(128) float tile[64];
   __shared__ barrier bar;
   if (t == 0) init(&bar, 1);
@@ -341,7 +341,7 @@ STORIES = [
            Found(Verdict.OUT_OF_BOUNDS, "load", element="tile[64]"), _LOAD.replace("256", "512") + """
   wait(bar, 0);
   P[t] = tile[t];""", values=128),
-    _story("the barrier that lacks bytes, not another one", Found(Verdict.TIME_LIMIT, says="256 bytes less"), """
+    _story("the barrier that lacks bytes, not another one", Found(Verdict.TIME_LIMIT, says="256 bytes too few"), """
   __shared__ alignas(128) float tile[64];
   __shared__ barrier bar[3];
   if (t < 3) init(bar + t, 1);
