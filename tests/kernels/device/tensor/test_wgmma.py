@@ -173,6 +173,18 @@ STORIES = [
     commit();
   }
   wait(0);""" + _STORE),
+    _story("sums that are loaded before the wait", Found(Verdict.DATA_RACE, "load", says="still uses"), _FILL + """
+  multiply(d, a, b, 1);
+  commit();
+  for (int i = 0; i < 4; ++i)
+    asm volatile("ld.shared.f32 %0, [%1];" : "+f"(d[i]) : "r"((unsigned)__cvta_generic_to_shared(a)));  //@ load
+  wait(0);""" + _STORE),
+    _story("sums that are loaded after the wait", None, _FILL + """
+  multiply(d, a, b, 1);
+  commit();
+  wait(0);
+  for (int i = 0; i < 4; ++i)
+    asm volatile("ld.shared.f32 %0, [%1];" : "+f"(d[i]) : "r"((unsigned)__cvta_generic_to_shared(a)));""" + _STORE),
     _story("a left factor that is loaded again after the wait", None, _IN_REGISTERS + """
   #pragma unroll 1
   for (int k = 0; k < n / 256; ++k) {
