@@ -30,6 +30,9 @@ class Mistake(StrEnum):
     MISALIGNED = "misaligned"
     ASSERTION = "assertion"
     TRAP = "trap"
+    CLUSTER = "cluster"
+    CLUSTER_BARRIER = "cluster_barrier"
+    CLUSTER_LIFETIME = "cluster_lifetime"
 
 
 class AccessKind(StrEnum):

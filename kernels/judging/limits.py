@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kernels.compile.diagnostics import Resources
 from kernels.judging.plan import CasePlan
-from kernels.launch import Launch, launch_text
+from kernels.launch import Launch, cluster_problem, launch_text
 from kernels.verdict import Example, Finding, Verdict
 from kernels.wording import byte_size
 
@@ -59,6 +59,8 @@ def _too_much(launch: Launch, resources: Resources) -> tuple[str, str] | None:
             "shared",
             f"A block needs {byte_size(shared)} of shared memory{detail}. The limit is {byte_size(SHARED_BYTES)}.",
         )
+    if problem := cluster_problem(launch, resources.cluster):
+        return "cluster", problem
     # A multiprocessor gives out registers in units, and to whole warps.
     per_thread = -(-resources.registers // _REGISTER_UNIT) * _REGISTER_UNIT
     threads = -(-launch.threads // _WARP) * _WARP

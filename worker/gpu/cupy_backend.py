@@ -23,6 +23,7 @@ from kernels.measurement import Clocks, Environment
 from worker.gpu.backend import GUARD_WORDS, Argument, Call, Code, DeviceFault, FaultKind, Kernel, Memory, Timed, Used
 from worker.gpu.cuda_errors import fault_kind
 from worker.gpu.device_class import device_class
+from worker.gpu.launch_config import launch_config
 from worker.gpu.nvml import ClockReader, gpus
 
 _ALIGNMENT = 512
@@ -244,14 +245,18 @@ class CupyBackend:
         values = [_parameter(argument) for argument in arguments]
         places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
 
+        function = kernel.handle.function
+
         def start(_alive: object = values) -> None:
             # The values must live until the launch: the driver gets only their addresses.
+            if launch.cluster_blocks > 1:
+                self._driver.launch(function, launch, places)
+                return
             _of_kernel(
                 lambda: driver.launchKernel(
-                    kernel.handle.function, *launch.grid, *launch.block, launch.shared, _STREAM,
-                    ctypes.addressof(places), 0,
+                    function, *launch.grid, *launch.block, launch.shared, _STREAM, ctypes.addressof(places), 0
                 )
-            )  # fmt: skip
+            )
 
         return start
 
@@ -296,6 +301,13 @@ class _Driver:
             name.encode(),
         )  # fmt: skip
         return Memory(place.value, size.value // 4)
+
+    def launch(self, function: int, launch: Launch, places: Any) -> None:
+        """Launch a kernel with clusters. places: the addresses of its arguments."""
+        config = launch_config(launch)
+        call = partial(self._library.cuLaunchKernelEx, ctypes.byref(config), ctypes.c_void_p(function), places, None)
+        if status := call():
+            raise _fault(status, FaultKind.UNSUPPORTED)
 
     def _call(self, name: str, *arguments: Any) -> None:
         if status := getattr(self._library, name)(*arguments):

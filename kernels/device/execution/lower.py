@@ -19,6 +19,7 @@ from kernels.device.memory.access import Form, Step, load_step, memory_form, sco
 from kernels.device.memory.atomic import atomic_form, atomic_step
 from kernels.device.memory.bulk import COMMIT as COMMIT_BULK
 from kernels.device.memory.bulk import BulkCopy, bulk_form, bulk_step, bulk_wait, bulk_wait_step, commit_bulk
+from kernels.device.memory.clusters import IN_SPACE, MAP, RANK, in_space_step, map_step, rank_step
 from kernels.device.memory.copies import commit_copies, copy_step, is_copy, wait_step
 from kernels.device.memory.store import store_step
 from kernels.device.ptx.constructs import waiting_place
@@ -52,7 +53,7 @@ _NOTHING = re.compile(
     r"fence\.proxy\.(?!async)[\w.:]*|fence\.mbarrier_init[\w.:]*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+|setmaxnreg[\w.]*"
 )
 _FENCE = re.compile(r"(?:membar|fence(?:\.(?P<order>sc|acq_rel|acquire|release))?)\.(?P<scope>cta|cluster|gl|gpu|sys)")
-_CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)\.u64")
+_CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)(?:::cta|::cluster)?\.u64")
 _BASES = {"global": 0, "const": 0, "param": 0, "shared": SHARED_BASE, "local": LOCAL_BASE}
 MOST_GROUPS = 1 << 16
 _GRID_CHECK = 8
@@ -289,6 +290,31 @@ class Lowering(Operands):
 
         return LoweredStep(run, pc, (source,), (target,), "all")
 
+    def _in_cluster(self, pc: int, item: Instruction) -> LoweredStep:
+        """An instruction on addresses in the shared memory of blocks of a cluster."""
+        if (match := MAP.fullmatch(item.opcode)) is not None:
+            bits = int(match["bits"])
+            target, sources = self.target(item.operands[0], bits), (self.source(item.operands[2], 32),)
+        elif (match := RANK.fullmatch(item.opcode)) is not None:
+            bits, target, sources = int(match["bits"]), self.target(item.operands[0], 32), ()
+        else:
+            raise Unsupported(item.opcode, item.line)
+        source, generic = self._moved(item.operands[1], bits), match["space"] is None
+        if target is None:
+            return LoweredStep(steps.nothing, pc)
+        if sources:
+            run = map_step(item.line, target, source, *sources, bits, generic=generic)
+        else:
+            run = rank_step(item.line, target, source, generic=generic)
+        return LoweredStep(run, pc, (source, *sources), (target,), "all")
+
+    def _in_space(self, pc: int, item: Instruction) -> LoweredStep:
+        match, target = IN_SPACE.fullmatch(item.opcode), self.target(item.operands[0], 1)
+        if match is None or target is None:
+            raise Unsupported(item.opcode, item.line)
+        source = self.source(item.operands[1], 64)
+        return LoweredStep(in_space_step(match["space"], target, source), pc, (source,), (target,), "all")
+
     def _refusal(self, pc: int, item: Instruction) -> LoweredStep:
         refusal = item.operands[0]
         if not isinstance(refusal, Refusal):
@@ -440,6 +466,8 @@ class Lowering(Operands):
         **dict.fromkeys(("atom", "red"), _atomic),
         "cp": _copy,
         "mov": _move,
+        **dict.fromkeys(("mapa", "getctarank"), _in_cluster),
+        "isspacep": _in_space,
         "cvta": _cvta,
         "mbarrier": _pending_count,
         "call": _call,

@@ -110,12 +110,12 @@ class BulkCopy:
 
 
 def _some(part: Part, chosen: Lanes | slice) -> Part:
-    return Part(part.allocation, part.offsets[chosen], part.lanes[chosen])
+    return part.some(chosen)
 
 
 def _places(machine: Machine, part: Part, words: int) -> NDArray[np.intp]:
     """The positions of each thread's words in the flat memory."""
-    thread, block = np.divmod(part.lanes[:, np.newaxis], machine.shape.blocks)
+    thread, block = (each[:, np.newaxis] for each in part.copies(machine.shape))
     numbers = (part.offsets >> 2).astype(np.intp)[:, np.newaxis] + np.arange(words)
     return part.allocation.position(numbers, thread, block, machine.shape)
 

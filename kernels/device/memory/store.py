@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -79,7 +81,7 @@ def _store_parts(
     """Store thread by thread, for irregular accesses."""
     for part in split(machine, site, machine.registers[place.register], place.displacement, mask):
         for number, source in enumerate(sources):
-            element = Part(part.allocation, part.offsets + number * form.size, part.lanes)
+            element = replace(part, offsets=part.offsets + number * form.size)
             _store_element(machine, element, form.size, source)
             if part.allocation.space != "local":
                 machine.unset.use(source, site.pc, mask, MEMORY)

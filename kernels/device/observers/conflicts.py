@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from kernels.device.observers.entries import Entries
 from kernels.device.observers.knowledge import Ids, Knowledge, Moment
 from kernels.device.state.accesses import NEVER_COMMUTES, STORE, Kind, Strength, Where
-from kernels.device.state.geometry import WARP
+from kernels.device.state.geometry import WARP, clusters_of
+from kernels.launch import Launch
 
 Index = NDArray[np.intp]
 Flags = NDArray[np.bool_]
@@ -36,9 +37,11 @@ class Order:
         sites: Sequence[Where],
         *,
         one_block: bool,
+        launch: Launch,
         by_order: bool = False,
     ) -> None:
         self._knowledge = knowledge
+        self._launch = launch
         self._by_order = by_order
         self._moments = moments
         if one_block:
@@ -128,6 +131,10 @@ class Order:
         found = np.zeros(len(numbers), np.bool_)
         found[order] = (interval < until) | ((interval == until) & (latest >= time))
         return found
+
+    def covered(self, numbers: Ids, earlier: Entries) -> Flags:
+        """Whether the knowledge with these numbers shows that the accesses came before."""
+        return self._told(numbers, earlier)
 
     # -- pairs --------------------------------------------------------------------------------------------------------
 
@@ -265,7 +272,11 @@ class Order:
         """Whether both are atomics of one width, with scopes that include both threads."""
         one, other = entries["site"][earlier], entries["site"][later]
         wide = np.minimum(self._strength[one], self._strength[other]) == Strength.DEVICE
-        near = entries["block"][earlier] == entries["block"][later]
+        blocks = entries["block"][earlier], entries["block"][later]
+        near = blocks[0] == blocks[1]
+        if self._launch.cluster_blocks > 1:
+            wider = np.minimum(self._strength[one], self._strength[other]) >= Strength.CLUSTER
+            near |= wider & (clusters_of(self._launch, blocks[0]) == clusters_of(self._launch, blocks[1]))
         both = self._atomic[one] & self._atomic[other] & (self._size[one] == self._size[other])
         found: Flags = both & (wide | near)
         return found

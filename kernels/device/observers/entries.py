@@ -84,7 +84,8 @@ class Noted:
         moment, flight = self.moment, self.access.flight
         made = np.zeros(len(cells), ENTRY)
         own = self.access.allocation.space == "shared"
-        made["key"] = (self.variable << _NAME_BITS) + (cells * columns + column if own else cells)
+        owner = column if self.access.owners is None else self.access.owners[at]
+        made["key"] = (self.variable << _NAME_BITS) + (cells * columns + owner if own else cells)
         made["event"] = (self.event << LANE_BITS) + np.flatnonzero(chosen)
         made["block"], made["thread"], made["column"] = moment.blocks[column], thread, column
         made["when"], made["site"] = self.when, self.site

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, replace
+from functools import partial
 
+from kernels.device.observers.lifetimes import Outlived
 from kernels.device.state.accesses import Kind
 from kernels.device.state.findings import Described, Findings
 from kernels.device.state.geometry import WARP, Geometry
@@ -63,6 +65,7 @@ class RaceReport:
 
     def __init__(self) -> None:
         self._races: dict[tuple[frozenset[int | None], Severity, bool, bool], Race] = {}
+        self._outlived: dict[tuple[int | None, bool], Outlived] = {}
 
     def add(self, race: Race) -> None:
         """Count a race, and keep the best example."""
@@ -74,10 +77,18 @@ class RaceReport:
             best = race if known.near and not race.near else known
             self._races[key] = replace(best, count=known.count + race.count)
 
+    def outlive(self, line: int | None, found: Outlived) -> None:
+        """Count accesses of a line to memory of a block that may not exist then. Keep the first example."""
+        known = self._outlived.get((line, found.begun))
+        count = found.count + (0 if known is None else known.count)
+        self._outlived[line, found.begun] = replace(known or found, count=count)
+
     def __bool__(self) -> bool:
-        return bool(self._races)
+        return bool(self._races or self._outlived)
 
     def write(self, machine: Machine, findings: Findings) -> None:
+        for (line, _), found in self._outlived.items():
+            findings.add(Verdict.DATA_RACE, line, found.count, partial(_outlived, machine, line, found))
         block_barrier = machine.shape.threads <= WARP or not all(race.near for race in self._races.values())
         for race in self._races.values():
             findings.add(
@@ -88,6 +99,22 @@ class RaceReport:
                 other_line=race.earlier.line,
                 severity=race.severity,
             )
+
+
+def _outlived(machine: Machine, line: int | None, found: Outlived) -> Described:
+    geometry = machine.geometry
+    block, thread = geometry.numbered(found.block), geometry.thread(found.thread)
+    owner = geometry.block_name(geometry.numbered(found.owner))
+    end = (
+        f"Block {owner} may have returned by then, and its shared memory is gone."
+        if found.begun
+        else f"Block {owner} may not have started by then, and its shared memory isn't there yet."
+    )
+    message = (
+        f"Thread {geometry.thread_name(thread)} of block {geometry.block_name(block)} {found.kind.value}"
+        f" `{found.element}` of block {owner}{at_line(line)}. {end}"
+    )
+    return Example.at(found.element, block, (thread,)), message, Facts(Mistake.CLUSTER_LIFETIME)
 
 
 def _described(machine: Machine, race: Race, *, block_barrier: bool) -> Described:

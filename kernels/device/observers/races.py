@@ -17,6 +17,7 @@ from kernels.device.observers.clocks import Clocks, Groups
 from kernels.device.observers.conflicts import Index, Order
 from kernels.device.observers.entries import ENTRY, LANE_BITS, Entries, Noted, cell_of, in_order
 from kernels.device.observers.knowledge import Moment
+from kernels.device.observers.lifetimes import Lifetimes
 from kernels.device.observers.race_report import Party, Race, RaceReport, stored_text
 from kernels.device.observers.suspects import Flags, Suspects
 from kernels.device.ptx.module import Unsupported
@@ -24,7 +25,7 @@ from kernels.device.state.accesses import Access, Kind, Strength, Transfer, Wher
 from kernels.device.state.element_names import element_name, plain_name
 from kernels.device.state.findings import Findings
 from kernels.device.state.geometry import WARP
-from kernels.device.state.machine import Machine, Unwatched
+from kernels.device.state.machine import EXIT, Machine, Unwatched
 from kernels.device.state.mask import Mask
 from kernels.device.state.space import Allocation
 from kernels.verdict import Severity
@@ -75,6 +76,7 @@ class RaceObserver(Unwatched):
         self._clocks.start(machine)
         self._fresh: set[object] = set()
         self._last: Moment | None = None
+        self._lifetimes = Lifetimes(machine)
 
     # -- events -------------------------------------------------------------------------------------------------------
 
@@ -110,6 +112,8 @@ class RaceObserver(Unwatched):
         if access.transfer is not None and access.lanes is not None:
             noted.homes = self._clocks.lines(access.transfer, access.lanes)
             noted.shown = self._clocks.shown(access.lanes)
+        if access.owners is not None and (early := self._lifetimes.record(noted, self._clocks.knowledge)) is not None:
+            self._report.outlive(self._lines[access.where.pc], early)
         if block is not None:
             self._block.append(noted)
         if grid is not None:
@@ -171,11 +175,13 @@ class RaceObserver(Unwatched):
     def met(self, groups: Groups) -> None:
         self._clocks.met(groups)
 
-    def arrive(self, key: Hashable, mask: Mask | None) -> None:
-        self._clocks.arrive(key, mask)
+    def arrive(self, key: Hashable, mask: Mask | None, shift: int = 0, *, releases: bool = True) -> None:
+        self._clocks.arrive(key, mask, shift, releases=releases)
+        if key == EXIT:
+            self._lifetimes.exited(mask)
 
-    def wait(self, key: Hashable, mask: Mask | None) -> None:
-        self._clocks.wait(key, mask)
+    def wait(self, key: Hashable, mask: Mask | None, shift: int = 0) -> None:
+        self._clocks.wait(key, mask, shift)
 
     def fence(self, mask: Mask | None, scope: Strength, *, acquires: bool, releases: bool) -> None:
         if acquires:
@@ -184,6 +190,8 @@ class RaceObserver(Unwatched):
             self._clocks.release(mask, scope)
 
     def finish(self) -> None:
+        for pc, late in self._lifetimes.finish(self._clocks, self._order(one_block=True)):
+            self._report.outlive(self._lines[pc], late)
         self.barrier(None)
         self._block.clear()
         self._rows = self._rows[:0]
@@ -241,7 +249,8 @@ class RaceObserver(Unwatched):
         self._keep(entries, suspects, passed)
 
     def _alike(self, noted: Noted) -> bool:
-        return noted.alike and noted.access.allocation.name not in self._suspects.transferred
+        name = noted.access.allocation.name
+        return noted.alike and name not in self._suspects.transferred | self._suspects.remote
 
     def _too_many(self, entries: Sequence[Entries], who: str, when: str, advice: str) -> Unsupported:
         """Return why these aren't compared, at the instruction that made most of them."""
@@ -269,6 +278,10 @@ class RaceObserver(Unwatched):
             writes = np.array([site.kind.writes for site in self._sites], np.bool_)
             names = np.array([each.name in self._suspects.transferred for each in self._allocations], np.bool_)
             lasting |= (writes & names)[entries["site"]]
+        if self._suspects.remote:
+            # Other blocks go on to use this memory, whatever its own block's barriers order.
+            remote = np.array([each.name in self._suspects.remote for each in self._allocations], np.bool_)
+            lasting |= remote[entries["site"]]
         lasting &= ~np.isin(entries["event"] >> LANE_BITS, under_way)
         # After so many races, more accesses to racing cells would only raise the count.
         enough = self._found.total() > _ENOUGH
@@ -279,7 +292,14 @@ class RaceObserver(Unwatched):
         self._moments = {number: self._moments[number] for number in used & self._moments.keys()}
 
     def _order(self, *, one_block: bool) -> Order:
-        return Order(self._clocks.knowledge, self._moments, self._sites, one_block=one_block, by_order=self._by_order)
+        return Order(
+            self._clocks.knowledge,
+            self._moments,
+            self._sites,
+            one_block=one_block and not self._suspects.remote,
+            by_order=self._by_order,
+            launch=self._machine.launch,
+        )
 
     def _compare(self, order: Order, entries: Entries, columns: int) -> Flags:
         """Report the races among the entries of `columns` blocks. Return which entries remain suspects."""
