@@ -30,9 +30,11 @@ class Mistake(StrEnum):
     MISALIGNED = "misaligned"
     ASSERTION = "assertion"
     TRAP = "trap"
-    CLUSTER = "cluster"
+    CLUSTER_SIZE = "cluster_size"
+    CLUSTER_ADDRESS = "cluster_address"
     CLUSTER_BARRIER = "cluster_barrier"
     CLUSTER_LIFETIME = "cluster_lifetime"
+    CLUSTER_RACE = "cluster_race"
 
 
 class AccessKind(StrEnum):

@@ -173,7 +173,7 @@ class LaunchRule:
 
 def triple(values: Sequence[int]) -> tuple[int, int, int]:
     """x, y, z; missing ones are 1."""
-    x, y, z = [*values, 1, 1][:3]
+    x, y, z = [*values, 1, 1, 1][:3]
     return x, y, z
 
 

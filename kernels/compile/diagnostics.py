@@ -104,9 +104,8 @@ def resources(log: str, entry: str) -> Resources | None:
         return None
     text = "\n".join(part)
     # ptxas prints cmem once for each constant bank.
-    return Resources(
-        **{name: sum(int(figure) for figure in pattern.findall(text)) for name, pattern in _FIGURES.items()}
-    )
+    figures = {name: sum(int(figure) for figure in pattern.findall(text)) for name, pattern in _FIGURES.items()}
+    return Resources(**figures, cluster=())
 
 
 def entries(log: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kernels.compile.diagnostics import Resources
+from kernels.facts import Facts, Mistake
 from kernels.judging.plan import CasePlan
 from kernels.launch import Launch, cluster_problem, launch_text
 from kernels.verdict import Example, Finding, Verdict
@@ -29,7 +30,9 @@ def launch_finding(case: CasePlan, resources: Resources) -> Finding | None:
     if found is None:
         return None
     key, message = found
-    return Finding(Verdict.RESOURCE_LIMIT, message, case.launch_lines.get(key), example=Example(case=case.name))
+    facts = Facts(Mistake.CLUSTER_SIZE if key == "cluster" else Mistake.OTHER)
+    line = case.launch_lines.get(key)
+    return Finding(Verdict.RESOURCE_LIMIT, message, line, example=Example(case=case.name), facts=facts)
 
 
 def further_finding(case: CasePlan, resources: Mapping[str, Resources]) -> Finding | None:

@@ -39,6 +39,4 @@ def launch_config(launch: Launch) -> LaunchConfig:
     attribute = _Attribute(_CLUSTER_DIMENSION)
     attribute.value[:3] = launch.cluster
     triple = ctypes.c_uint * 3
-    return LaunchConfig(
-        triple(*launch.grid), triple(*launch.block), launch.shared, None, ctypes.pointer(attribute), 1
-    )
+    return LaunchConfig(triple(*launch.grid), triple(*launch.block), launch.shared, None, ctypes.pointer(attribute), 1)

@@ -18,7 +18,9 @@ from kernels.device.state.machine import Machine, TrapError
 from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Verdict
 
-_OPCODE = re.compile(r"barrier\.cluster\.(?P<verb>arrive(?P<order>\.release|\.relaxed)?|wait(?:\.acquire)?)(?:\.aligned)?")
+_OPCODE = re.compile(
+    r"barrier\.cluster\.(?P<verb>arrive(?P<order>\.release|\.relaxed)?|wait(?:\.acquire)?)(?:\.aligned)?"
+)
 _KEY = "cluster"
 _NOWHERE = -1
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NoReturn
 
@@ -16,21 +16,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.barriers.ordering import Counts, Grid, Ordering
+from kernels.device.memory.async_stores import AsyncForm, AsyncStore, async_form
 from kernels.device.memory.bulk import BulkCopy, BulkForm, bulk_form
 from kernels.device.memory.copies import hand_over
 from kernels.device.memory.locate import Site, split
-from kernels.device.memory.parts import note_part, read_part, write_part
-from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Unsupported
-from kernels.device.state.accesses import Kind, Part, Strength, Transfer
+from kernels.device.memory.parts import access_to, note, note_part, read_part, write_part
+from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Unsupported, Vector
+from kernels.device.state.accesses import BEGIN, Kind, Part, Strength, Transfer
 from kernels.device.state.findings import Described
 from kernels.device.state.machine import Machine, TrapError, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Operands, Place
+from kernels.device.state.space import CLUSTER, kind_of
 from kernels.device.state.unset_values import ADDRESS, BRANCH
 from kernels.device.state.values import from_array
 from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Verdict
 from kernels.wording import plural
+
+Key = tuple[str, str, int, int]
+"""A barrier: its variable, its offset there, and the rank of its block in the cluster."""
 
 _SIZE = 8
 _VALID = "the present one of its `cuda::barrier` or the one before"
@@ -40,14 +45,14 @@ _MOST = (1 << _BITS) - 1
 _OPCODE = re.compile(
     r"mbarrier\.(?P<verb>init|inval|arrive\.expect_tx|arrive_drop\.expect_tx|arrive|arrive_drop|expect_tx|complete_tx"
     r"|test_wait|try_wait)(?P<parity>\.parity)?(?P<opens>\.noComplete)?"
-    r"(?:\.acquire|\.release|(?<=[^e]_tx)\.relaxed)?(?:\.cta|\.cluster)?(?P<shared>\.shared(?:::cta)?)?\.b64"
+    r"(?:\.acquire|\.release|(?<=[^e]_tx)\.relaxed)?(?:\.cta|\.cluster)?(?:\.(?P<shared>shared(?:::cta|::cluster)?))?\.b64"
 )
 _COPIES = re.compile(r"cp\.async\.mbarrier\.arrive(?P<counts>\.noinc)?(?P<shared>\.shared(?:::cta)?)?\.b64")
 _KINDS = {
     "init": (Kind.WRITE, Strength.PLAIN),
     "inval": (Kind.WRITE, Strength.PLAIN),
-    "test_wait": (Kind.READ, Strength.BLOCK),
-    "try_wait": (Kind.READ, Strength.BLOCK),
+    "test_wait": (Kind.READ, Strength.CLUSTER),
+    "try_wait": (Kind.READ, Strength.CLUSTER),
 }
 
 
@@ -71,15 +76,17 @@ class MbarrierUse:
     target: int | None
     source: int
     expects: bool = False
-    copy: BulkCopy | None = None
+    copy: BulkCopy | AsyncStore | None = None
 
 
 def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
     if (form := bulk_form(item.opcode)) is not None:
         return _copy_use(operands, pc, item, form)
+    if (stored := async_form(item.opcode)) is not None:
+        return _store_use(operands, pc, item, stored)
     if (match := _COPIES.fullmatch(item.opcode)) is not None:
         place, one = operands.place(item.operands[0]), operands.source(Immediate(1), 32)
-        site = Site(pc, item.line, "shared" if match["shared"] else "generic", _SIZE, Kind.UPDATE, Strength.BLOCK)
+        site = Site(pc, item.line, "shared" if match["shared"] else "generic", _SIZE, Kind.UPDATE, Strength.CLUSTER)
         return MbarrierUse(item, site, "copies_arrive" if match["counts"] else "copies", False, True, place, None, one)
     match = _OPCODE.fullmatch(item.opcode)
     if match is None:
@@ -93,8 +100,9 @@ def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
     if waits or verb.startswith("arrive"):
         target = operands.target(left.pop(0), 1 if waits else 64)
     place = operands.place(left.pop(0))
-    kind, strength = _KINDS.get(verb, (Kind.UPDATE, Strength.BLOCK))
-    site = Site(pc, item.line, "shared" if match["shared"] else "generic", _SIZE, kind, strength)
+    kind, strength = _KINDS.get(verb, (Kind.UPDATE, Strength.CLUSTER))
+    site = Site(pc, item.line, kind_of(match["shared"]) if match["shared"] else "generic", _SIZE, kind, strength)
+    site = replace(site, change=BEGIN if verb == "init" else "")
     source: Operand = left[0] if left else Immediate(1)
     needed = waits or expects or verb in {"init", "expect_tx", "complete_tx"}
     if len(left) > 1 + (verb == "try_wait") or (not left and needed):
@@ -110,9 +118,24 @@ def _copy_use(operands: Operands, pc: int, item: Instruction, form: BulkForm) ->
         raise Malformed("a bulk copy with the wrong number of operands")
     target, source, place = (operands.place(item.operands[at]) for at in (0, 1, 3))
     size = operands.source(item.operands[2], 32)
-    copy = BulkCopy(pc, item.line, form.load, target, source, size)
-    site = Site(pc, item.line, "shared", _SIZE, Kind.UPDATE, Strength.BLOCK)
+    copy = BulkCopy(pc, item.line, form.spaces, target, source, size)
+    site = Site(pc, item.line, CLUSTER, _SIZE, Kind.UPDATE, Strength.CLUSTER)
     return MbarrierUse(item, site, "copy", False, True, place, None, size, copy=copy)
+
+
+def _store_use(operands: Operands, pc: int, item: Instruction, form: AsyncForm) -> MbarrierUse:
+    """A store or an update in another block's memory that reports its bytes to a barrier there."""
+    if len(item.operands) != 3:
+        raise Malformed("an asynchronous store with the wrong number of operands")
+    given = item.operands[1]
+    elements = given.items if isinstance(given, Vector) else (given,)
+    if len(elements) != form.count:
+        raise Malformed("a vector of the wrong length")
+    sources = tuple(operands.source(element, form.size * 8) for element in elements)
+    copy = AsyncStore(pc, item.line, form, operands.place(item.operands[0]), sources)
+    site = Site(pc, item.line, CLUSTER, _SIZE, Kind.UPDATE, Strength.CLUSTER)
+    size = operands.source(Immediate(form.bytes), 32)
+    return MbarrierUse(item, site, "copy", False, True, operands.place(item.operands[2]), None, size, copy=copy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +169,7 @@ def endless_wait(last: Sequence[Instruction]) -> Instruction | None:
     return used[0] if used and only_waits else None
 
 
-def _ends_in(line: tuple[str, str, int], phase: int, lanes: NDArray[np.intp]) -> Transfer:
+def _ends_in(line: Key, phase: int, lanes: NDArray[np.intp]) -> Transfer:
     """What ends the operations of threads that a phase of a barrier waits for."""
     return Transfer(line, np.full(len(lanes), phase + 1))
 
@@ -175,8 +198,14 @@ class Mbarriers:
         for part in split(machine, use.site, machine.registers[use.place.register], use.place.displacement, mask):
             if part.allocation.space != "shared":
                 self._stop(use, part.lanes, "it uses a `cuda::barrier` outside shared memory")
+            if part.owners is not None and (use.verb.endswith("wait") or use.verb in {"init", "inval"}):
+                other = part.owners != part.lanes % machine.shape.blocks
+                if other.any():
+                    why = "it uses a `cuda::barrier` of another block for more than an arrival"
+                    self._stop(use, part.lanes[other], why)
             # Before the operation: what it orders comes after the barrier's beginning only if something else says so.
-            note_part(machine, part, use.site)
+            if use.copy is None or part.owners is None:
+                note_part(machine, part, use.site)
             act(use, part, sources[part.lanes], result)
         if use.target is not None:
             done = result.reshape(grid)
@@ -209,7 +238,7 @@ class Mbarriers:
                 f"it makes a `cuda::barrier` for {count:,} threads, but 1 to {_MOST:,} are allowed",
             )
         self._set(part, _States(sources, sources, np.zeros_like(sources)))
-        for key, lanes, _ in self._by_barrier(part, np.zeros_like(sources)):
+        for key, lanes, _, _ in self._by_barrier(part, np.zeros_like(sources)):
             self._ordering.seen(key)[:, lanes % self._machine.shape.blocks] = 0
             self._missing_bytes(key[1], key[2])[lanes % self._machine.shape.blocks] = 0
 
@@ -227,14 +256,14 @@ class Mbarriers:
         return awaited[name, offset]
 
     def _add_bytes(self, part: Part, more: Counts) -> None:
-        columns = part.lanes % self._machine.shape.blocks
+        columns = part.copies(self._machine.shape)[1]
         for offset in np.unique(part.offsets).tolist():
             here = part.offsets == offset
             np.add.at(self._missing_bytes(part.allocation.name, offset), columns[here], more[here])
 
     def _needs_bytes(self, part: Part) -> NDArray[np.bool_]:
         """Whether the phase of each thread's barrier isn't over because of bytes."""
-        columns = part.lanes % self._machine.shape.blocks
+        columns = part.copies(self._machine.shape)[1]
         found = np.zeros(len(part.lanes), np.bool_)
         for offset in np.unique(part.offsets).tolist():
             here = part.offsets == offset
@@ -250,23 +279,29 @@ class Mbarriers:
         """Start a copy, whose bytes arrive at once. Threads still may not use them before the phase is over."""
         assert use.copy is not None
         states = self._states(use, part)
-        for (_, name, offset), lanes, phase in self._by_barrier(part, states.phase):
-            ends = partial(_ends_in, ("mbarrier", name, offset), phase)
+        for key, lanes, phase, shift in self._by_barrier(part, states.phase):
+            ends = partial(_ends_in, key, phase)
             mask = self._machine.mask(self._grid(lanes))
             use.copy.perform(self._machine, mask, lambda _, some, ends=ends: ends(some))  # type: ignore[misc]
-            self._machine.races.ends_with(ends(lanes), lanes, ("mbarrier", name, offset, phase))
+            self._machine.races.ends_with(ends(lanes), lanes, (*key, phase), shift)
+            self._ordering.bring((*key, phase), self._grid(lanes), shift)
+            if part.owners is not None:
+                # It is the end of the copy that uses the other block's barrier.
+                own = part.some(np.isin(part.lanes, lanes))
+                transfer = replace(ends(own.lanes), proxy=False)
+                note(self._machine, access_to(own, use.site, transfer))
         self._add_bytes(part, -sources)
         self._close(part)
 
     def _wait_for_copies(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:
         """Let the phase end after the earlier copies of its threads. With `.noinc`, that counts as their arrival."""
         states = self._states(use, part)
-        for (_, name, offset), lanes, phase in self._by_barrier(part, states.phase):
-            ends = partial(_ends_in, ("mbarrier", name, offset), phase)
+        for key, lanes, phase, _ in self._by_barrier(part, states.phase):
+            ends = partial(_ends_in, key, phase)
             if not hand_over(self._machine, lanes, ends):
                 reason = "A `cuda::barrier` for copies of threads that don't arrive together is not emulated."
                 raise Reached(use.instruction.opcode, use.instruction.line, reason)
-            self._machine.races.ends_with(ends(lanes), lanes, ("mbarrier", name, offset, phase))
+            self._machine.races.ends_with(ends(lanes), lanes, (*key, phase))
         if use.verb == "copies_arrive":
             self._arrive(use, part, sources, result)
 
@@ -276,7 +311,7 @@ class Mbarriers:
         over = (states.missing == 0) & ~self._needs_bytes(part)
         if over.any():
             after = _States(states.expected[over], states.expected[over], states.phase[over] + 1)
-            self._set(Part(part.allocation, part.offsets[over], part.lanes[over]), after)
+            self._set(part.some(over), after)
 
     # -- arrivals and waits -------------------------------------------------------------------------------------------
 
@@ -287,7 +322,7 @@ class Mbarriers:
             self._add_bytes(part, sources)
             sources = np.ones_like(sources)
         order = np.argsort(self._barriers(part), kind="stable")
-        part, sources = Part(part.allocation, part.offsets[order], part.lanes[order]), sources[order]
+        part, sources = part.some(order), sources[order]
         states = self._states(use, part)
         barriers = self._barriers(part)
         first = np.flatnonzero(np.r_[True, barriers[1:] != barriers[:-1]])
@@ -298,12 +333,12 @@ class Mbarriers:
         total = np.add.reduceat(sources, first)
         self._check_arrivals(use, part, states, np.repeat(total, lengths), sources)
         result[part.lanes] = _States(states.expected, states.missing - before, states.phase).words
-        for (_, name, offset), lanes, phase in self._by_barrier(part, states.phase):
-            self._ordering.arrive(("mbarrier", name, offset, phase), self._grid(lanes))
+        for key, lanes, phase, shift in self._by_barrier(part, states.phase):
+            self._ordering.arrive((*key, phase), self._grid(lanes), shift)
         expected, missing = states.expected[first], states.missing[first] - total
         if use.verb == "arrive_drop":
             expected = expected - total
-        at = Part(part.allocation, part.offsets[first], part.lanes[first])
+        at = part.some(first)
         done = (missing == 0) & ~self._needs_bytes(at)
         after = _States(expected, np.where(done, expected, missing), states.phase[first] + done)
         self._set(at, after)
@@ -319,10 +354,9 @@ class Mbarriers:
             if (stale := (states.phase - over) & -2 != 0).any():
                 self._stop(use, part.lanes[stale], f"it waits with a token of another phase than {_VALID}")
         result[part.lanes] = done
-        chosen = Part(part.allocation, part.offsets[done], part.lanes[done])
-        for (_, name, offset), lanes, phase in self._by_barrier(chosen, over[done]):
-            self._ordering.wait(("mbarrier", name, offset, phase), self._grid(lanes))
-            seen = self._ordering.seen(("mbarrier", name, offset)).reshape(-1)
+        for key, lanes, phase, _ in self._by_barrier(part.some(done), over[done]):
+            self._ordering.wait((*key, phase), self._grid(lanes))
+            seen = self._ordering.seen(key).reshape(-1)
             seen[lanes] = np.maximum(seen[lanes], phase + 1)
 
     # -- misuse -------------------------------------------------------------------------------------------------------
@@ -334,7 +368,7 @@ class Mbarriers:
             came, missing, expected = (int(each[many][0]) for each in (total, states.missing, states.expected))
             known = f"It was initialised for {expected:,}" if missing == expected else f"It waits for {missing:,} more"
             self._misused(use, part.lanes[many], f"{plural(came, 'thread')} arrive at this `cuda::barrier`. {known}.")
-        for key, lanes, phase in self._by_barrier(part, states.phase):
+        for key, lanes, phase, _ in self._by_barrier(part, states.phase):
             unaware = lanes[self._ordering.seen(key).reshape(-1)[lanes] < phase]
             if unaware.size:
                 why = "{thread} arrives at a `cuda::barrier` without waiting for its last phase."
@@ -385,14 +419,22 @@ class Mbarriers:
 
     def _barriers(self, part: Part) -> Counts:
         """Return a number for each thread's barrier, different for each block."""
-        numbers: Counts = part.offsets * self._machine.shape.blocks + part.lanes % self._machine.shape.blocks
+        numbers: Counts = part.offsets * self._machine.shape.blocks + part.copies(self._machine.shape)[1]
         return numbers
 
-    def _by_barrier(self, part: Part, phases: Counts) -> Iterator[tuple[tuple[str, str, int], NDArray[np.intp], int]]:
+    def _by_barrier(self, part: Part, phases: Counts) -> Iterator[tuple[Key, NDArray[np.intp], int, int]]:
+        """Yield barriers with their threads, the phase, and how many columns after their own block its block is."""
+        size, columns = self._machine.launch.cluster_blocks, part.copies(self._machine.shape)[1]
+        shifts = columns - part.lanes % self._machine.shape.blocks
         for offset in np.unique(part.offsets).tolist():
             here = part.offsets == offset
             for phase in np.unique(phases[here]).tolist():
-                yield ("mbarrier", part.allocation.name, offset), part.lanes[here & (phases == phase)], phase
+                now = here & (phases == phase)
+                for rank in range(size):
+                    own = now & (columns % size == rank) if size > 1 else now
+                    for shift in np.unique(shifts[own]).tolist():
+                        lanes = part.lanes[own & (shifts == shift)]
+                        yield ("mbarrier", part.allocation.name, offset, rank), lanes, phase, shift
 
     def _grid(self, lanes: NDArray[np.intp]) -> Grid:
         grid = np.zeros((self._machine.shape.threads, self._machine.shape.blocks), np.bool_)

@@ -483,7 +483,7 @@ class _Launch:
             message += f" This launch has clusters of {launch.cluster_blocks:,}."
             return Example(), message, Facts(Mistake.LAUNCH_BOUNDS)
         problem = cluster_problem(launch, bounds.cluster)
-        return (Example(), problem) if problem else None
+        return (Example(), problem, Facts(Mistake.CLUSTER_SIZE)) if problem else None
 
     def _run_chunk(self, machine: Machine, schedule: Schedule) -> int:
         kind = ChunkRun if self._counting is None else CountedRun

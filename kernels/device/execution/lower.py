@@ -19,7 +19,7 @@ from kernels.device.memory.access import Form, Step, load_step, memory_form, sco
 from kernels.device.memory.atomic import atomic_form, atomic_step
 from kernels.device.memory.bulk import COMMIT as COMMIT_BULK
 from kernels.device.memory.bulk import BulkCopy, bulk_form, bulk_step, bulk_wait, bulk_wait_step, commit_bulk
-from kernels.device.memory.clusters import IN_SPACE, MAP, RANK, in_space_step, map_step, rank_step
+from kernels.device.memory.clusters import ADDRESS, IN_SPACE, in_space_step, map_step, rank_step
 from kernels.device.memory.copies import commit_copies, copy_step, is_copy, wait_step
 from kernels.device.memory.store import store_step
 from kernels.device.ptx.constructs import waiting_place
@@ -50,7 +50,7 @@ from kernels.device.tensor.wgmma import COMMIT, FENCE, WAIT, commit_products, pr
 from kernels.facts import Mistake
 
 _NOTHING = re.compile(
-    r"fence\.proxy\.(?!async)[\w.:]*|fence\.mbarrier_init[\w.:]*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+|setmaxnreg[\w.]*"
+    r"fence\.proxy\.(?!async)[\w.:]*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+|setmaxnreg[\w.]*"
 )
 _FENCE = re.compile(r"(?:membar|fence(?:\.(?P<order>sc|acq_rel|acquire|release))?)\.(?P<scope>cta|cluster|gl|gpu|sys)")
 _CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)(?:::cta|::cluster)?\.u64")
@@ -155,6 +155,8 @@ class Lowering(Operands):
     def _fence(self, pc: int, item: Instruction) -> LoweredStep:
         if item.opcode.startswith("fence.proxy.async"):
             return LoweredStep(lambda machine, mask: machine.races.fence_proxy(mask), pc)
+        if item.opcode == "fence.mbarrier_init.release.cluster":
+            return LoweredStep(lambda machine, mask: machine.races.fence_begin(mask), pc)
         fence = _FENCE.fullmatch(item.opcode)
         if fence is None:
             raise Unsupported(item.opcode, item.line)
@@ -233,7 +235,7 @@ class Lowering(Operands):
             raise Unsupported(item.opcode, item.line)
         target, source = self.place(item.operands[0]), self.place(item.operands[1])
         size = self.source(item.operands[2], 32)
-        return LoweredStep(bulk_step(BulkCopy(pc, item.line, form.load, target, source, size)), pc)
+        return LoweredStep(bulk_step(BulkCopy(pc, item.line, form.spaces, target, source, size)), pc)
 
     def _move(self, pc: int, item: Instruction) -> LoweredStep:
         kind = item.opcode.removeprefix("mov.")
@@ -291,22 +293,20 @@ class Lowering(Operands):
         return LoweredStep(run, pc, (source,), (target,), "all")
 
     def _in_cluster(self, pc: int, item: Instruction) -> LoweredStep:
-        """An instruction on addresses in the shared memory of blocks of a cluster."""
-        if (match := MAP.fullmatch(item.opcode)) is not None:
-            bits = int(match["bits"])
-            target, sources = self.target(item.operands[0], bits), (self.source(item.operands[2], 32),)
-        elif (match := RANK.fullmatch(item.opcode)) is not None:
-            bits, target, sources = int(match["bits"]), self.target(item.operands[0], 32), ()
-        else:
+        """An instruction on an address in the shared memory of blocks of a cluster."""
+        match = ADDRESS.fullmatch(item.opcode)
+        if match is None:
             raise Unsupported(item.opcode, item.line)
-        source, generic = self._moved(item.operands[1], bits), match["space"] is None
-        if target is None:
-            return LoweredStep(steps.nothing, pc)
-        if sources:
-            run = map_step(item.line, target, source, *sources, bits, generic=generic)
+        bits, generic = int(match["bits"]), match["space"] is None
+        source = self._moved(item.operands[1], bits)
+        if match["verb"] == "mapa":
+            target, rank = self.target(item.operands[0], bits), self.source(item.operands[2], 32)
+            run = map_step(item.line, target, source, rank, bits, generic=generic)
+            sources: tuple[int, ...] = source, rank
         else:
+            target, sources = self.target(item.operands[0], 32), (source,)
             run = rank_step(item.line, target, source, generic=generic)
-        return LoweredStep(run, pc, (source, *sources), (target,), "all")
+        return LoweredStep(run, pc, sources, () if target is None else (target,), "all")
 
     def _in_space(self, pc: int, item: Instruction) -> LoweredStep:
         match, target = IN_SPACE.fullmatch(item.opcode), self.target(item.operands[0], 1)

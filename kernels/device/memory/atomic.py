@@ -266,6 +266,12 @@ def _in_turn(machine: Machine, part: Part, effect: _Effect) -> None:
         _at_once(machine, part.some(chosen), effect)
 
 
+def change_part(machine: Machine, part: Part, form: AtomicForm, operand: NDArray[Any]) -> None:
+    """Update the places of the listed threads, one thread after the other. No thread gets an old value."""
+    unused = np.zeros(machine.shape.lanes, form.dtype)
+    _in_turn(machine, part, _Effect(form.dtype, _UPDATES[form.name], [operand], unused))
+
+
 def _at_once(machine: Machine, part: Part, effect: _Effect) -> None:
     """Update all at once: all addresses are different."""
     data, _ = read_part(machine, part, effect.dtype.itemsize)

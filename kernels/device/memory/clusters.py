@@ -14,8 +14,7 @@ from kernels.device.state.mask import Mask
 from kernels.device.state.space import LOCAL_BASE, SHARED_BASE, in_block, rank_of
 from kernels.device.state.values import INTEGER, from_array
 
-MAP = re.compile(r"mapa(?P<space>\.shared::cluster)?\.u(?P<bits>32|64)")
-RANK = re.compile(r"getctarank(?P<space>\.shared::cluster)?\.u(?P<bits>32|64)")
+ADDRESS = re.compile(r"(?P<verb>mapa|getctarank)(?P<space>\.shared::cluster)?\.u(?P<bits>32|64)")
 IN_SPACE = re.compile(r"isspacep\.(?P<space>global|local|shared(?:::cta|::cluster)?)")
 _LOCAL, _SHARED = LOCAL_BASE >> GENERIC_SHIFT, SHARED_BASE >> GENERIC_SHIFT
 
@@ -34,7 +33,7 @@ def _check_shared(machine: Machine, line: int | None, addresses: NDArray[np.int6
         stop(machine, line, int(bad[0]), len(bad), "it asks for a block's copy of an address outside shared memory")
 
 
-def map_step(line: int | None, target: int, source: int, rank: int, bits: int, *, generic: bool) -> Step:
+def map_step(line: int | None, target: int | None, source: int, rank: int, bits: int, *, generic: bool) -> Step:
     """Return the step that finds the same place in the shared memory of another block of the cluster."""
 
     def run(machine: Machine, mask: Mask | None) -> None:
@@ -42,12 +41,13 @@ def map_step(line: int | None, target: int, source: int, rank: int, bits: int, *
         if generic:
             _check_shared(machine, line, addresses, mask)
         ranks = machine.registers[rank].dense(np.dtype(np.int32)).astype(np.int64)
-        machine.write(target, from_array(in_block(addresses, ranks).astype(INTEGER[bits])), mask, keep=True)
+        if target is not None:
+            machine.write(target, from_array(in_block(addresses, ranks).astype(INTEGER[bits])), mask, keep=True)
 
     return run
 
 
-def rank_step(line: int | None, target: int, source: int, *, generic: bool) -> Step:
+def rank_step(line: int | None, target: int | None, source: int, *, generic: bool) -> Step:
     """Return the step that finds the rank of the block that owns an address in shared memory."""
 
     def run(machine: Machine, mask: Mask | None) -> None:
@@ -56,7 +56,8 @@ def rank_step(line: int | None, target: int, source: int, *, generic: bool) -> S
             _check_shared(machine, line, addresses, mask)
         ranks = rank_of(addresses)
         ranks = np.where(ranks < 0, _own_ranks(machine), ranks)
-        machine.write(target, from_array(ranks.astype(np.int32)), mask, keep=True)
+        if target is not None:
+            machine.write(target, from_array(ranks.astype(np.int32)), mask, keep=True)
 
     return run
 

@@ -285,7 +285,7 @@ def _report_no_block(
 def _report_cluster(machine: Machine, site: Site, lanes: NDArray[np.intp], message: str) -> None:
     def describe() -> Described:
         block, thread = machine.geometry.who(int(lanes[0]))
-        return Example(block, (thread,), None), message, Facts(Mistake.CLUSTER, stores=site.store)
+        return Example(block, (thread,), None), message, Facts(Mistake.CLUSTER_ADDRESS, stores=site.store)
 
     machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.memory.locate import Site
-from kernels.device.state.accesses import Access, Part
+from kernels.device.state.accesses import Access, Part, Transfer
 from kernels.device.state.machine import Machine
 from kernels.device.state.space import WRITTEN
 
@@ -77,16 +77,16 @@ def note_part(
     stored: NDArray[np.int64] | None = None,
 ) -> None:
     """Report an access that was made thread by thread to the search for data races."""
-    access = Access(
-        site.where,
-        part.allocation,
-        offsets=part.offsets,
-        lanes=part.lanes,
-        owners=part.owners,
-        failed=failed,
-        stored=stored,
-    )
+    access = access_to(part, site)
+    access.failed, access.stored = failed, stored
     note(machine, access, acquires=acquires, releases=releases)
+
+
+def access_to(part: Part, site: Site, transfer: Transfer | None = None) -> Access:
+    """Return an access by some threads as the search for data races sees it."""
+    return Access(
+        site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, owners=part.owners, transfer=transfer
+    )
 
 
 def note(machine: Machine, access: Access, *, acquires: bool = False, releases: bool = False) -> None:

@@ -14,8 +14,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.observers.knowledge import NOTHING, Ids, Knowledge, Moment, Times, distinct, too_often
-from kernels.device.state.accesses import Access, Kind, Strength, Transfer
+from kernels.device.observers.knowledge import NOTHING, Ids, Knowledge, Moment, Times, barriers_of, distinct, too_often
+from kernels.device.state.accesses import BEGIN, Access, Kind, Strength, Transfer
 from kernels.device.state.geometry import WARP, clusters_of
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
@@ -214,11 +214,16 @@ class Clocks:
 
     def _fenced_by(self, column: int, threads: NDArray[np.intp]) -> _Object:
         """Return what threads bring that arrive without a release: what their fences made visible to the cluster."""
-        numbers = self._released.get(self._scopes[-2])
+        narrow = Strength.CLUSTER if Strength.CLUSTER in self._scopes else Strength.BLOCK
+        numbers = self._released.get(narrow)
         known = NOTHING if numbers is None else self._released_by(numbers, threads, column)
-        # Whoever waits knows at least that this block has started.
+        block = int(self._blocks[column])
+        if (numbers := self._released.get(BEGIN)) is not None:
+            made = self.knowledge.of(self._released_by(numbers, threads, column)).get(block)
+            known = known if made is None else self.knowledge.extend(known, barriers_of(block), made)
+        # Threads that wait know at least that this block has started.
         begun = np.full(self._warps * WARP, _UNKNOWN, np.int32)
-        return _Object(self.knowledge.extend(known, int(self._blocks[column]), (0, begun)))
+        return _Object(self.knowledge.extend(known, block, (0, begun)))
 
     def left_at(self, key: Hashable, column: int) -> int:
         """Return what all threads know that arrived at an object of a block."""
@@ -321,6 +326,9 @@ class Clocks:
     def fence_proxy(self, mask: Mask | None) -> None:
         self._fence(mask, [PROXY])
 
+    def fence_begin(self, mask: Mask | None) -> None:
+        self._fence(mask, [BEGIN])
+
     def _fence(self, mask: Mask | None, scopes: Sequence[Scope]) -> None:
         whole = self._whole(mask)
         self._moments.append(self.now())
@@ -347,7 +355,7 @@ class Clocks:
             thread, column = divmod(lane, self._columns)
             location = there.setdefault((offset, copy), {})
             scopes: list[tuple[Strength, int | None]] = [(Strength.BLOCK, int(self._blocks[column]))]
-            if where.strength >= Strength.CLUSTER and len(self._scopes) > len(_SCOPES[1:]):
+            if where.strength >= Strength.CLUSTER and Strength.CLUSTER in self._scopes:
                 scopes.append((Strength.CLUSTER, int(self._clusters[column])))
             if where.strength is Strength.DEVICE:
                 scopes.append((Strength.DEVICE, None))
@@ -411,9 +419,9 @@ class Clocks:
             found[columns == column] = self._lines.setdefault(key, -len(self._lines) - 1)
         return found
 
-    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable) -> None:
+    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable, shift: int = 0) -> None:
         for column, number in self._ends(transfer, lanes):
-            there = self._objects.setdefault((column, key), _Object())
+            there = self._objects.setdefault((column + shift, key), _Object())
             there.known = self.knowledge.join(there.known, number)
 
     def ended(self, transfer: Transfer, lanes: NDArray[np.intp], together: int) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.observers.entries import Entries
-from kernels.device.observers.knowledge import Ids, Knowledge, Moment
-from kernels.device.state.accesses import NEVER_COMMUTES, STORE, Kind, Strength, Where
+from kernels.device.observers.knowledge import Ids, Knowledge, Moment, barriers_of
+from kernels.device.state.accesses import BEGIN, NEVER_COMMUTES, STORE, Kind, Strength, Where
 from kernels.device.state.geometry import WARP, clusters_of
 from kernels.launch import Launch
 
@@ -58,6 +58,7 @@ class Order:
         number = {change: at for at, change in enumerate(dict.fromkeys(self._changes))}
         self._change = np.array([number[change] for change in self._changes], np.int64)
         self._writes = np.array([site.kind.writes for site in sites], np.bool_)
+        self._begins = np.array([site.change == BEGIN for site in sites], np.bool_)
 
     def ordered(self, earlier: Entries, later: Entries, *, volatile: bool = True, proxies: bool = True) -> Flags:
         """Whether, for each pair, the earlier access of this run comes first in every run.
@@ -103,7 +104,12 @@ class Order:
             known = moment.rows[thread, earlier["thread"] % WARP, column % moment.rows.shape[2]]
             found |= near & (known >= earlier["time"])
         if moment.others is not None:
-            found |= self._told(moment.others[thread, column], earlier)
+            numbers = moment.others[thread, column]
+            found |= self._told(numbers, earlier)
+            if (begins := self._begins[earlier["site"]]).any():
+                made = earlier.compress(begins)
+                made["home"] = barriers_of(made["block"])
+                found[begins] |= self._told(numbers[begins], made)
         return found
 
     def _visible(self, moment: Moment, earlier: Entries, later: Entries) -> Flags:

@@ -114,6 +114,11 @@ def in_order(parts: Sequence[Entries]) -> Entries:
     return entries.take(np.lexsort((entries["event"], entries["key"])))
 
 
+def owner_of(key: int, columns: int) -> int:
+    """Return the column of the block that owns a cell in shared memory."""
+    return (key & ((1 << _NAME_BITS) - 1)) % columns
+
+
 def cell_of(key: int, columns: int, *, shared: bool) -> int:
     rest = key & ((1 << _NAME_BITS) - 1)
     return rest // columns if shared else rest

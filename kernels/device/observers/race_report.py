@@ -38,6 +38,7 @@ class Race:
 
     together: both are one execution of one instruction
     atomic: both are atomics, so only their order is open
+    owner: the block whose shared memory it is, by number, in a launch with clusters
     unshown: the accesses are in order, but the later one is a transfer to which no fence has shown the earlier write
     """
 
@@ -49,6 +50,7 @@ class Race:
     together: bool
     atomic: bool = False
     unshown: bool = False
+    owner: int | None = None
 
     @property
     def apart(self) -> bool:
@@ -134,17 +136,32 @@ def _described(machine: Machine, race: Race, *, block_barrier: bool) -> Describe
     one_warp = _of_one_warp(race, block_barrier=block_barrier)
     transfer = one.transfer or other.transfer
     mistake = Mistake.PROXY_FENCE if race.unshown else Mistake.TRANSFER if transfer else Mistake.OTHER
+    if mistake is Mistake.OTHER and _in_cluster(race):
+        mistake = Mistake.CLUSTER_RACE
+    element = f"`{race.element}`{_of_owner(geometry, race)}"
     facts = Facts(mistake, accesses=_accesses(geometry, race), together=race.together, one_warp=one_warp)
     if race.together:
         threads = f"Thread {names[0]}{where} and thread {names[1]}{there}"
-        message = f"{threads} both {_verb(race, one, plural=True)} `{race.element}`{at_line(one.line)}.{end}"
+        message = f"{threads} both {_verb(race, one, plural=True)} {element}{at_line(one.line)}.{end}"
         return example, message, facts
     message = (
-        f"Thread {names[0]}{where} {_verb(race, one)} `{race.element}`{at_line(one.line)}."
+        f"Thread {names[0]}{where} {_verb(race, one)} {element}{at_line(one.line)}."
         f" Thread {names[1]}{there} {_verb(race, other)} it{at_line(other.line)}"
         f"{f'.{end}' if race.atomic else _missing(race, block_barrier=block_barrier)}"
     )
     return example, message, facts
+
+
+def _in_cluster(race: Race) -> bool:
+    """Whether threads of two blocks use the shared memory of one."""
+    return race.apart and race.owner is not None
+
+
+def _of_owner(geometry: Geometry, race: Race) -> str:
+    """` of block (1,0)`, if the memory may be of another block than the threads."""
+    if race.owner is None or {race.earlier.block, race.later.block} == {race.owner}:
+        return ""
+    return f" of block {geometry.block_name(geometry.numbered(race.owner))}"
 
 
 def _accesses(geometry: Geometry, race: Race) -> tuple[Access, ...]:
@@ -215,6 +232,8 @@ def _missing(race: Race, *, block_barrier: bool) -> str:
         return ". Between them, nothing waits for the asynchronous operation."
     if race.later.transfer and not race.apart:
         return ", with no barrier between them."
+    if _in_cluster(race):
+        return ", with no barrier of the cluster between them."
     if race.apart:
         return ". Blocks run in any order, and `__syncthreads()` works only inside a block."
     if race.earlier.kind is Kind.COPY:

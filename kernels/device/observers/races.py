@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kernels.device.observers.clocks import Clocks, Groups
 from kernels.device.observers.conflicts import Index, Order
-from kernels.device.observers.entries import ENTRY, LANE_BITS, Entries, Noted, cell_of, in_order
+from kernels.device.observers.entries import ENTRY, LANE_BITS, Entries, Noted, cell_of, in_order, owner_of
 from kernels.device.observers.knowledge import Moment
 from kernels.device.observers.lifetimes import Lifetimes
 from kernels.device.observers.race_report import Party, Race, RaceReport, stored_text
@@ -111,7 +111,7 @@ class RaceObserver(Unwatched):
         noted = Noted(self._machine, access, moment, self._moment, self._event, variable, self._site(access))
         if access.transfer is not None and access.lanes is not None:
             noted.homes = self._clocks.lines(access.transfer, access.lanes)
-            noted.shown = self._clocks.shown(access.lanes)
+            noted.shown = self._clocks.shown(access.lanes) if access.transfer.proxy else None
         if access.owners is not None and (early := self._lifetimes.record(noted, self._clocks.knowledge)) is not None:
             self._report.outlive(self._lines[access.where.pc], early)
         if block is not None:
@@ -158,14 +158,17 @@ class RaceObserver(Unwatched):
             if noted.access is access:
                 noted.homes = self._clocks.lines(access.transfer, access.lanes)
 
-    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable) -> None:
-        self._clocks.ends_with(transfer, lanes, key)
+    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable, shift: int = 0) -> None:
+        self._clocks.ends_with(transfer, lanes, key, shift)
 
     def ended(self, transfer: Transfer, lanes: NDArray[np.intp], together: int) -> None:
         self._clocks.ended(transfer, lanes, together)
 
     def fence_proxy(self, mask: Mask | None) -> None:
         self._clocks.fence_proxy(mask)
+
+    def fence_begin(self, mask: Mask | None) -> None:
+        self._clocks.fence_begin(mask)
 
     def barrier(self, blocks: NDArray[np.bool_] | None) -> None:
         self._clocks.barrier(blocks)
@@ -350,11 +353,15 @@ class RaceObserver(Unwatched):
         if severity is Severity.ERROR:
             self._found[frozenset((int(earlier["site"]), int(later["site"])))] += count
         allocation = self._allocations[int(later["site"])]
-        cell = cell_of(int(later["key"]), columns, shared=allocation.space == "shared")
+        shared = allocation.space == "shared"
+        cell = cell_of(int(later["key"]), columns, shared=shared)
+        owner = None
+        if shared and self._machine.launch.cluster_blocks > 1:
+            owner = int(self._machine.geometry.numbers[owner_of(int(later["key"]), columns)])
         element = element_name(allocation, cell * self._suspects.unit(allocation.name))
         together = int(earlier["event"]) >> LANE_BITS == int(later["event"]) >> LANE_BITS
         parties = self._party(earlier), self._party(later)
-        race = Race(*parties, element, count, severity, together=together, atomic=atomic, unshown=unshown)
+        race = Race(*parties, element, count, severity, together=together, atomic=atomic, unshown=unshown, owner=owner)
         self._report.add(race)
 
     def _party(self, entry: np.void) -> Party:

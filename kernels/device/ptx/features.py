@@ -7,7 +7,10 @@ import re
 _FEATURES = (
     (r"(mma|wgmma\.mma_async)\.sp\b", "sparse matrices on tensor cores"),
     (r"(wmma|mma|wgmma|tcgen05|ldmatrix|stmatrix|movmatrix)\b", "this form of the tensor cores' instructions"),
-    (r"(barrier\.cluster|mapa|getctarank|clusterlaunchcontrol)\b|.*shared::cluster", "this form of clusters' instructions"),
+    (
+        r"(barrier\.cluster|mapa|getctarank|clusterlaunchcontrol)\b|.*shared::cluster",
+        "this form of clusters' instructions",
+    ),
     (r"cp\.(reduce\.)?async\.bulk\.(prefetch\.)?tensor\b|tensormap\b", "copies with a tensor map (TMA)"),
     (r"cp\.(reduce\.)?async\.bulk\b|multimem\b", "this form of bulk copies"),
     (r"(tex|tld4|txq)\b", "textures"),

@@ -53,6 +53,9 @@ OLD = "old"
 BLIND = "blind"
 """The change of an atomic whose old value isn't used, but that doesn't commute even with itself."""
 
+BEGIN = "begin"
+"""The change that makes a barrier in shared memory, for which there is a fence of its own."""
+
 NEVER_COMMUTES = frozenset({OLD, BLIND})
 
 
@@ -159,7 +162,6 @@ class Access:
         cells = (starts[:, np.newaxis] + np.arange(pieces)).reshape(-1)
         return cells, np.repeat(lanes, pieces)
 
-
     def columns(self, shape: Shape, unit: int, *, alike: bool = False) -> Numbers:
         """Return, for each pair of `cells`, the column of the block that owns the copy; 0 for global memory."""
         _, lanes = self.cells(shape, unit, alike=alike)
@@ -193,10 +195,12 @@ class Transfer:
 
     line: of operations that end one after the other: those of a barrier in shared memory, or of each thread's groups
     times: for each listed thread, the place in this line, from 1 on
+    proxy: whether it needs a fence to see what threads wrote before
     """
 
     line: Hashable
     times: Numbers
+    proxy: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,8 +210,8 @@ class Unwatched:
     def transferred(self, access: Access) -> None:
         """An asynchronous copy under way now ends like an operation of the async proxy."""
 
-    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable) -> None:
-        """Operations of the async proxy end before the object `key` of their block is complete."""
+    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable, shift: int = 0) -> None:
+        """Operations of the async proxy end before an object of a block, as for `arrive`, is complete."""
 
     def ended(self, transfer: Transfer, lanes: NDArray[np.intp], together: int) -> None:
         """Threads have waited for their operations of the async proxy up to these times.
@@ -221,6 +221,9 @@ class Unwatched:
 
     def fence_proxy(self, mask: Mask | None) -> None:
         """Threads executed a fence between their own accesses and those of the async proxy."""
+
+    def fence_begin(self, mask: Mask | None) -> None:
+        """Threads executed the fence for barriers in shared memory that they made."""
 
     def barrier(self, blocks: Grid | None) -> None:
         """All threads of the given blocks (None: of all) met at a barrier."""

@@ -251,7 +251,7 @@ def in_block(addresses: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[
 
 def own_address(addresses: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the addresses in shared memory without a block's rank. Bits of a generic address stay."""
-    found: NDArray[np.int64] = addresses & ~np.int64((_MOST_RANK + 1 << _RANK_SHIFT))
+    found: NDArray[np.int64] = addresses & ~np.int64(_MOST_RANK + 1 << _RANK_SHIFT)
     return found
 
 
@@ -269,7 +269,7 @@ _KINDS = {
 
 
 def kind_of(space: str) -> str:
-    """Return the kind of memory of a PTX state space. CLUSTER isn't memory of its own, but the shared memory of blocks."""
+    """Return the kind of memory of a PTX state space; CLUSTER stands for the shared memory of several blocks."""
     return _KINDS[space]
 
 
