@@ -61,7 +61,7 @@ def test_other_comments_are_no_launch_comments(comment):
         ("!tilelab", "no key"),
         ("!tilelab (32,8)", "no key"),
         ("!tilelab fast block=(32,8)", "no key"),
-        ("!tilelab blocks=(32,8)", "`blocks` is not one of grid, block, shared, tile"),
+        ("!tilelab blocks=(32,8)", "`blocks` is not one of grid, block, shared, cluster, tile"),
         ("!tilelab block=(32,8) block=(16,16)", "`block` is given twice"),
         ("!tilelab block=(1,2,3,4)", "one to three numbers"),
         ("!tilelab block=", "empty"),

@@ -53,7 +53,7 @@ class ClusterBarriers:
     """The barriers of the clusters of a chunk of blocks.
 
     arrivals, passed: for each thread, how often it has arrived, and has waited to the end
-    at: for each thread, the aligned instruction at which it arrived last; -1 for one that isn't aligned
+    at: for each thread, the instruction at which it arrived last
     waiting: instruction -> threads that wait there
     """
 
@@ -65,7 +65,7 @@ class ClusterBarriers:
         self._arrivals = np.zeros(shape, np.int64)
         self._passed = np.zeros(shape, np.int64)
         self._at = np.full(shape, _NOWHERE, np.int64)
-        self._acquires: dict[int, ClusterUse] = {}
+        self._uses: dict[int, ClusterUse] = {}
         self.waiting: dict[int, Grid] = {}
 
     def arrive(self, use: ClusterUse, part: Grid) -> None:
@@ -75,13 +75,14 @@ class ClusterBarriers:
         for phase in np.unique(self._arrivals[part]).tolist():
             self._each_rank(part & (self._arrivals == phase), phase, use)
         self._arrivals += part
-        self._at[part] = use.pc if use.aligned else _NOWHERE
+        self._at[part] = use.pc
+        self._uses[use.pc] = use
 
     def wait(self, use: ClusterUse, part: Grid) -> None:
         early = part & (self._arrivals == self._passed)
         if early.any():
             self._misused(use, early, "waits at the cluster's barrier, but it hasn't arrived there")
-        self._acquires[use.pc] = use
+        self._uses[use.pc] = use
         known = self.waiting.get(use.pc)
         self.waiting[use.pc] = part.copy() if known is None else known | part
 
@@ -98,6 +99,7 @@ class ClusterBarriers:
                 self._each_rank(done & (self._passed == phase), phase, None)
             self._passed += done
             self._leave(pc, waiting & ~done)
+            self._order_blocks(pc, done)
             yield pc, done
 
     def forget(self, columns: NDArray[np.intp]) -> None:
@@ -124,20 +126,34 @@ class ClusterBarriers:
             else:
                 self._ordering.wait((_KEY, phase), own, -rank)
 
+    def _order_blocks(self, pc: int, done: Grid) -> None:
+        """Let the barrier count as one of a block, too, if all threads of the block wait right after they arrive.
+
+        Then fewer accesses are left for a closer look.
+        """
+        arrived = self._uses.get(pc - 1)
+        if arrived is not None and arrived.releases:
+            blocks = (done & (self._at == pc - 1)).all(axis=0)
+            if blocks.any():
+                self._ordering.barrier(None if blocks.all() else blocks)
+                self._machine.epochs[0, blocks] += 1
+
     # -- misuse -------------------------------------------------------------------------------------------------------
 
     def _check_aligned(self, pc: int, done: Grid, gone: Grid) -> None:
         """Check that the threads of each warp arrived together, if they arrived at an aligned instruction."""
         threads, blocks = done.shape
         missing = -threads % WARP
-        present, at = (np.pad(each, ((0, missing), (0, 0))) for each in (done & ~gone, self._at))
+        aligned = np.isin(self._at, [use.pc for use in self._uses.values() if use.aligned])
+        at = np.where(aligned, self._at, _NOWHERE)
+        present, at = (np.pad(each, ((0, missing), (0, 0))) for each in (done & ~gone, at))
         present, at = present.reshape(-1, WARP, blocks), at.reshape(-1, WARP, blocks)
         low = np.where(present, at, np.iinfo(np.int64).max).min(axis=1)
         high = np.where(present, at, _NOWHERE).max(axis=1)
         split = present & ((low < high) & (high != _NOWHERE))[:, np.newaxis]
         if split.any():
             why = "reaches the cluster's barrier at another place than other threads of its warp. `.aligned` forbids it"
-            self._misused(self._acquires[pc], split.reshape(-1, blocks)[:threads], why)
+            self._misused(self._uses[pc], split.reshape(-1, blocks)[:threads], why)
 
     def _misused(self, use: ClusterUse, part: Grid, what: str) -> NoReturn:
         lanes = np.flatnonzero(part)

@@ -134,6 +134,8 @@ class RaceObserver(Unwatched):
     def update(self, access: Access, *, acquires: bool, releases: bool) -> None:
         """Apply atomics, thread by thread in the order of their numbers."""
         self._note(access)
+        if access.allocation.clustered and access.where.looks:
+            self._lifetimes.looked(access, self._event)
         unit = self._suspects.unit(access.allocation.name)
         try:
             self._clocks.update(access, unit, acquires=acquires, releases=releases)
@@ -284,7 +286,7 @@ class RaceObserver(Unwatched):
         if self._suspects.remote:
             # Other blocks go on to use this memory, whatever its own block's barriers order.
             remote = np.array([each.name in self._suspects.remote for each in self._allocations], np.bool_)
-            lasting |= remote[entries["site"]]
+            lasting |= remote[entries["site"]] & ~self._known_in_cluster(entries, passed)
         lasting &= ~np.isin(entries["event"] >> LANE_BITS, under_way)
         # After so many races, more accesses to racing cells would only raise the count.
         enough = self._found.total() > _ENOUGH
@@ -293,6 +295,22 @@ class RaceObserver(Unwatched):
         used = {*np.unique(self._rows["when"]).tolist(), *self._grid_moments, self._moment}
         used |= {noted.when for noted in self._block}
         self._moments = {number: self._moments[number] for number in used & self._moments.keys()}
+
+    def _known_in_cluster(self, entries: Entries, passed: NDArray[np.int64]) -> Flags:
+        """Whether all threads of the cluster already come after an access."""
+        machine, others = self._machine, self._clocks.now().others
+        if others is None:
+            return np.zeros(len(entries), np.bool_)
+        # Threads of a block that know different things are taken to know nothing.
+        known = np.where((others == others[:1]).all(axis=0), others[0], 0)
+        size, order = machine.launch.cluster_blocks, self._order(one_block=True)
+        first = entries["column"] - entries["column"] % size
+        found = np.ones(len(entries), np.bool_)
+        for rank in range(size):
+            own = (entries["column"] == first + rank) & (entries["home"] >= 0)
+            after = order.covered(known[first + rank], entries)
+            found &= np.where(own, entries["interval"] < passed[entries["column"]], after)
+        return found
 
     def _order(self, *, one_block: bool) -> Order:
         return Order(
