@@ -108,9 +108,9 @@ def _outlived(machine: Machine, line: int | None, found: Outlived) -> Described:
     block, thread = geometry.numbered(found.block), geometry.thread(found.thread)
     owner = geometry.block_name(geometry.numbered(found.owner))
     end = (
-        f"Block {owner} may have returned by then, and its shared memory is gone."
+        f"Block {owner} may have returned by then, and its shared memory may be gone."
         if found.begun
-        else f"Block {owner} may not have started by then, and its shared memory isn't there yet."
+        else f"Nothing shows that block {owner} has started by then, so its shared memory may not be there."
     )
     message = (
         f"Thread {geometry.thread_name(thread)} of block {geometry.block_name(block)} {found.kind.value}"
@@ -228,9 +228,10 @@ def _missing(race: Race, *, block_barrier: bool) -> str:
         return ". Without `fence.proxy.async` between them, the asynchronous operation may miss the write."
     if race.earlier.transfer and (race.earlier.block, race.earlier.thread) == (race.later.block, race.later.thread):
         return ". Between them, the thread doesn't wait for the asynchronous operation."
-    if race.earlier.transfer and not race.apart:
+    together = not race.apart or _in_cluster(race)
+    if race.earlier.transfer and together:
         return ". Between them, nothing waits for the asynchronous operation."
-    if race.later.transfer and not race.apart:
+    if race.later.transfer and together:
         return ", with no barrier between them."
     if _in_cluster(race):
         return ", with no barrier of the cluster between them."
