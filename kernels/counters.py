@@ -45,6 +45,7 @@ class Run:
     access: the hardware's accesses by space and verb, such as ("global", "load"); ptx: the same for the PTX
     branches: conditional branches that warps reached; divergent: branches that split a warp
     tensor_flops: the operations among `flops` that tensor cores do
+    tensor_work: the same, each times its time in sixteenths of an operation of half precision
     """
 
     access: Mapping[tuple[str, str], AccessSum]
@@ -55,6 +56,7 @@ class Run:
     warps: int
     flops: int
     tensor_flops: int = 0
+    tensor_work: int = 0
 
     @property
     def global_bytes(self) -> int:
@@ -189,7 +191,11 @@ class Totals:
         lambda run: run.flops,
         Counter("floating-point operations", "operations", "a fused multiply-add counts as two",
                 *_OPERATIONS, 0, "flops"))
-    tensor_flops: int = _kept(lambda run: run.tensor_flops)
+    tensor_flops: int = _kept(
+        lambda run: run.tensor_flops,
+        Counter("operations of tensor cores", "operations", "those among the operations that tensor cores do",
+                WORK, "tensor operations", 0, "flops"))
+    tensor_work: int = _kept(lambda run: run.tensor_work)
     global_bytes: int = _kept(
         lambda run: run.global_bytes,
         Counter("requested bytes", "bytes", "bytes that all threads read and wrote, before any cache",

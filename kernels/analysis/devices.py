@@ -28,6 +28,7 @@ class Device:
     multiprocessors: int
     clock_mhz: float
     fp32_lanes: int
+    tensor_macs: int
     memory_gbs: float
     l2_mb: float
     l2_gbs: float

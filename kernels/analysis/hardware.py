@@ -168,7 +168,7 @@ def _work(counts: Counts) -> dict[int | None, tuple[int, int, int]]:
     work: dict[int | None, tuple[int, int, int]] = {}
     for item in counts.lines:
         before = work.get(item.line, (0, 0, 0))
-        threads, warps, flops, _ = (int(number) for number in item.values.sum(axis=1))
+        threads, warps, flops = (int(number) for number in item.values[:3].sum(axis=1))
         work[item.line] = (before[0] + threads, before[1] + warps, before[2] + flops)
     return work
 
@@ -177,8 +177,8 @@ def _totals(hardware: Sequence[AccessCount], counts: Counts) -> Totals:
     threads, warps, flops = (sum(row) for row in zip((0, 0, 0), *_work(counts).values(), strict=True))
     branches, divergent = (sum(int(item.values[row].sum()) for item in counts.branches) for row in (0, 1))
     access, ptx = _sums(hardware), _sums(counts.accesses)
-    tensors = sum(int(item.values[3].sum()) for item in counts.lines)
-    return totals_of(Run(access, ptx, branches, divergent, threads, warps, flops, tensors))
+    tensors = (sum(int(item.values[row].sum()) for item in counts.lines) for row in (3, 4))
+    return totals_of(Run(access, ptx, branches, divergent, threads, warps, flops, *tensors))
 
 
 def _sums(accesses: Sequence[AccessCount]) -> Mapping[tuple[str, str], AccessSum]:

@@ -70,12 +70,17 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _Resource:
-    """A resource of each multiprocessor. clocks: for the whole work on one multiprocessor."""
+    """A resource of each multiprocessor.
+
+    clocks: for the whole work on one multiprocessor
+    rare: whether it is left out for a launch that doesn't use it
+    """
 
     key: str
     title: str
     clocks: Callable[[_Work], float]
     explanation: str
+    rare: bool = False
 
 
 _RESOURCES = (
@@ -84,6 +89,13 @@ _RESOURCES = (
         "FP32 units",
         lambda work: work.ordinary / 2 / work.device.fp32_lanes,
         "Every floating-point operation outside tensor cores, two in each multiply-add.",
+    ),
+    _Resource(
+        "tensor",
+        "Tensor cores",
+        lambda work: work.totals.tensor_work / 16 / 2 / work.device.tensor_macs,
+        "Every operation of tensor cores. On types of 8 bits it takes half as long as on 16 bits, on tf32 twice.",
+        rare=True,
     ),
     _Resource(
         "issue",
@@ -133,6 +145,7 @@ def light(
         *(
             ResourceTime(each.key, each.title, each.clocks(work) * share / (1000 * device.clock_mhz), each.explanation)
             for each in _RESOURCES
+            if each.clocks(work) or not each.rare
         ),
         _level_two(work),
         _memory(work),

@@ -83,3 +83,6 @@ class ProductTypes:
         if self.left is ElementType.DOUBLE:
             return 2 * rounded  # the judge's own sum has the same error
         return rounded if self.left is ElementType.FLOAT else rounded + (_CUT_FP8 if self.left in _FP8 else _CUT)
+
+
+FLOATS = ProductTypes(ElementType.FLOAT, ElementType.FLOAT, ElementType.FLOAT)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.exercise import InputKind, Layout, Operation, Role
-from kernels.exercise.product_types import ProductTypes
+from kernels.exercise.product_types import FLOATS, ProductTypes
 from kernels.exercise.values import ElementType
 from kernels.judging.drawn_values import draw_values
 from kernels.judging.element_bits import DTYPES, bits, held, numbers
@@ -35,9 +35,8 @@ from kernels.judging.plan import CasePlan
 
 Matrix = NDArray[Any]
 
-_FLOATS = ProductTypes(ElementType.FLOAT, ElementType.FLOAT, ElementType.FLOAT)
-WIDE_LIMIT = _FLOATS.wide(ElementType.FLOAT)
-NONZERO_LIMIT = _FLOATS.nonzeros(ElementType.FLOAT, ElementType.FLOAT)
+WIDE_LIMIT = FLOATS.wide(ElementType.FLOAT)
+NONZERO_LIMIT = FLOATS.nonzeros(ElementType.FLOAT, ElementType.FLOAT)
 REAL_LENGTH_LIMIT = 32
 SECTION_LIMIT = 2**23
 _SCALES = 4

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from kernels.compile.compilation import DEFAULT_ARCH, NVRTCUnavailable
-from tests.gpu import counters, occupancy, page, races, verdicts
+from tests.gpu import counters, occupancy, page, races, unseen, verdicts
 from tests.gpu.driver import GPU, NoGPU, driver_version
 from tests.gpu.prepare import prepare, read
 from tests.gpu.result import Machine, NotRun, Result
@@ -29,6 +29,7 @@ PREPARE: Mapping[str, Callable[[Path, str], object]] = {
     "agreement": prepare,
     "counters": counters.prepare,
     "races": races.prepare,
+    "unseen": unseen.prepare,
 }
 """What is compiled beforehand, each into a folder of its own."""
 
@@ -36,6 +37,7 @@ COMPARE: Mapping[str, tuple[str, Callable[[Path, Machine, dt.date], Result]]] = 
     "gpu-agreement": ("agreement", page.compare),
     "gpu-counters": ("counters", counters.compare),
     "gpu-races": ("races", races.compare),
+    "gpu-unseen": ("unseen", unseen.compare),
     "gpu-occupancy": ("agreement", occupancy.compare),
 }
 """Page -> the folder that it needs, and what makes it."""

@@ -6,7 +6,7 @@ import contextlib
 import json
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -18,7 +18,10 @@ from kernels.compile.diagnostics import Resources
 from kernels.exercise import Exercise, find_exercise, list_exercises
 from kernels.judging.plan import Plan, make_plan
 from kernels.source.source_file import Source, read_source
+from kernels.verdict import Finding
 from kernels.wire import from_plain, to_plain
+from worker.steps.source import read as read_with_compiler
+from worker.steps.stages import SandboxedStages
 
 PROBES = Path(__file__).parent / "probes"
 CORPUS = Path(__file__).parent.parent / "corpus"
@@ -85,12 +88,12 @@ def prepare(folder: Path, architecture: str) -> Folder:
     return made
 
 
-def compile_corpus(folder: Path, architecture: str) -> Folder:
-    """Compile every kernel of the corpus that compiles, wrong ones too, with its exercise's own tile."""
+def compile_corpus(folder: Path, architecture: str, kinds: Sequence[str] = ("wrong", "right")) -> Folder:
+    """Compile every kernel of the corpus that compiles, with its exercise's own tile."""
     folder.mkdir(parents=True, exist_ok=True)
     kernels = []
     with tempfile.TemporaryDirectory() as headers:
-        for kind in ("wrong", "right"):
+        for kind in kinds:
             for entry in tomllib.loads((CORPUS / f"{kind}.toml").read_text(encoding="utf-8"))["kernel"]:
                 exercise = find_exercise(entry["exercise"])
                 path = CORPUS / kind / f"{entry['name']}.cu"
@@ -136,12 +139,32 @@ def _tiles(exercise: Exercise) -> list[int]:
     return [tile for tile in TILES if tile in exercise.tiles]
 
 
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A file in the form of a submission."""
+
+    source: bytes
+    exercise: Exercise
+    arch: str
+    cache: Path
+    tile: int | None
+
+
+def _source(task: _Task) -> Source | tuple[Finding, ...]:
+    """The source, which needs the compiler only if its text alone doesn't give all values."""
+    alone = read_source(task.source, task.exercise)
+    if isinstance(alone, Source) and not alone.plan.asked:
+        return alone
+    with SandboxedStages() as stages:
+        return read_with_compiler(task, stages)
+
+
 def compile_one(
     folder: Path, headers: Path, architecture: str, chosen: Chosen, plan_of: PlanOf = _own_plan
 ) -> Prepared:
     """Compile one kernel into the folder; raises NotTaken."""
     name, exercise = chosen.name, chosen.exercise
-    source = read_source(chosen.path.read_bytes(), exercise)
+    source = _source(_Task(chosen.path.read_bytes(), exercise, architecture, headers, chosen.tile))
     if not isinstance(source, Source):
         raise NotTaken(f"{name} is not taken: {source[0].message}")
     plan = plan_of(exercise, source, chosen.tile)

@@ -7,12 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import os
-import re
 import shutil
-import signal
-import subprocess
-import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,15 +21,13 @@ from kernels.judging.judge import arguments, buffers, constants, full_budget
 from kernels.verdict import Finding, Severity, Verdict
 from tests.gpu.prepare import CORPUS, Folder, Prepared, compile_corpus, read, write
 from tests.gpu.result import Machine, NotRun, Result
+from tests.gpu.sanitizer import PROGRAM, watch
 
 REASONS = Path(__file__).parent / "races.toml"
 _FINDINGS = "races.json"
 _REPORTS = "racecheck.json"
 _SIZE_GOAL = 40
-_SECONDS = 60
 _AT_ONCE = 8
-_SUMMARY = re.compile(r"RACECHECK SUMMARY: (\d+) hazards? displayed \((\d+) errors?, (\d+) warnings?\)")
-_FAILED = re.compile(r"GPUError|Error: process didn't terminate|timed out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +48,8 @@ class Row:
 def prepare(folder: Path, architecture: str) -> None:
     """Compile the whole corpus, one case of each kernel, and keep what the CPU device finds in it."""
     made = compile_corpus(folder, architecture)
-    endless = {name for name, verdict in _expected().items() if verdict == Verdict.TIME_LIMIT}
-    kernels = (_one_case(kernel) for kernel in made.kernels if kernel.name not in endless)
+    endless = {name for name, verdict in expected_verdicts().items() if verdict == Verdict.TIME_LIMIT}
+    kernels = (one_case(kernel) for kernel in made.kernels if kernel.name not in endless)
     chosen = tuple(kernel for kernel in kernels if kernel is not None)
     found = {kernel.stem: _shared_races(folder, kernel) for kernel in chosen}
     emulated = tuple(kernel for kernel in chosen if found[kernel.stem] is not None)
@@ -64,7 +57,7 @@ def prepare(folder: Path, architecture: str) -> None:
     (folder / _FINDINGS).write_text(json.dumps(found), encoding="utf-8")
 
 
-def _one_case(kernel: Prepared) -> Prepared | None:
+def one_case(kernel: Prepared) -> Prepared | None:
     """The kernel with one case only: of those that can be launched, the one nearest to a size that takes two tiles."""
     cases = [case for case in kernel.plan.cases if case.on_cpu and case.launch is not None]
     if not cases:
@@ -107,43 +100,23 @@ def run(folder: Path) -> None:
     """Let racecheck watch every kernel, some at once."""
     kernels = read(folder).kernels
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        found = dict(zip([k.stem for k in kernels], pool.map(lambda k: _racecheck(folder, k), kernels), strict=True))
+        counts = pool.map(lambda kernel: watch("racecheck", folder, kernel), kernels)
+        found = dict(zip([kernel.stem for kernel in kernels], counts, strict=True))
     (folder / _REPORTS).write_text(json.dumps(found), encoding="utf-8")
-
-
-def _racecheck(folder: Path, kernel: Prepared) -> int | None:
-    """How many hazards it shows; None where it comes to no end, as where the kernel does not or is stopped."""
-    command = ["compute-sanitizer", "--tool", "racecheck", "--print-limit", "2", sys.executable, "-m"]
-    process = subprocess.Popen(
-        [*command, "tests.gpu.profile", str(folder), kernel.stem],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
-        output, _ = process.communicate(timeout=_SECONDS)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return None
-    summary = _SUMMARY.search(output)
-    return None if summary is None or _FAILED.search(output) else int(summary[1])
 
 
 def rows(folder: Path) -> list[Row]:
     """What both found, kernel by kernel."""
     ours = json.loads((folder / _FINDINGS).read_text(encoding="utf-8"))
     theirs = json.loads((folder / _REPORTS).read_text(encoding="utf-8"))
-    expected = _expected()
+    expected = expected_verdicts()
     return [
         Row(kernel.name, expected.get(kernel.name, "accepted"), ours[kernel.stem], theirs[kernel.stem])
         for kernel in read(folder).kernels
     ]
 
 
-def _expected() -> dict[str, str]:
+def expected_verdicts() -> dict[str, str]:
     entries = tomllib.loads((CORPUS / "wrong.toml").read_text(encoding="utf-8"))["kernel"]
     return {entry["name"]: entry["verdict"] for entry in entries}
 
@@ -181,8 +154,8 @@ def _sum(title: str, found: Sequence[Row]) -> str:
 
 def compare(folder: Path, machine: Machine, day: dt.date) -> Result:
     """Let racecheck watch every kernel and put what it finds beside ours; raises NotRun where it cannot."""
-    if shutil.which("compute-sanitizer") is None:
-        raise NotRun("no compute-sanitizer here")
+    if shutil.which(PROGRAM) is None:
+        raise NotRun(f"no {PROGRAM} here")
     run(folder)
     found = rows(folder)
     reasons = tomllib.loads(REASONS.read_text(encoding="utf-8"))

@@ -10,6 +10,7 @@ cc = "8.6"
 multiprocessors = 10
 clock_mhz = 1000
 fp32_lanes = 128
+tensor_macs = 512
 memory_gbs = 100.5
 l2_mb = 4
 l2_gbs = 1000

@@ -169,6 +169,8 @@ def _times(totals: Totals, launch: Launch = LAUNCH, **more) -> dict[str, float]:
     [
         ("fp32", Totals(flops=CLOCKS * 256)),
         ("issue", Totals(flops=CLOCKS * 128, global_load_requests=CLOCKS, shared_load_requests=CLOCKS)),
+        ("tensor", Totals(flops=CLOCKS * 4096, tensor_flops=CLOCKS * 4096, tensor_work=16 * CLOCKS * 4096)),
+        ("tensor", Totals(flops=CLOCKS * 8192, tensor_flops=CLOCKS * 8192, tensor_work=8 * CLOCKS * 8192)),
         ("lsu", Totals(global_load_requests=CLOCKS // 2, shared_store_requests=CLOCKS // 2)),
         ("lsu", Totals(global_atomic_requests=CLOCKS)),
         ("l1_tags", Totals(global_load_segments=CLOCKS // 2, global_store_segments=CLOCKS // 2)),
@@ -178,6 +180,10 @@ def _times(totals: Totals, launch: Launch = LAUNCH, **more) -> dict[str, float]:
 )
 def test_each_resource_takes_a_millisecond_for_what_it_does_in_one(resource, totals):
     assert _times(totals)[resource] == pytest.approx(1)
+
+
+def test_a_launch_without_tensor_cores_has_no_time_for_them():
+    assert "tensor" not in _times(Totals(flops=10**9))
 
 
 def test_memory_takes_each_operand_once():

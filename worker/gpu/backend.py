@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from kernels.exercise.product_types import ProductTypes
+from kernels.exercise.values import ElementType
 from kernels.launch import Launch
 from kernels.measurement import Clocks, Environment
 
@@ -88,6 +90,33 @@ class Used:
     local_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product of row-major matrices, for the device's library. shape: rows, inner and columns."""
+
+    types: ProductTypes
+    shape: tuple[int, int, int]
+    left: Memory
+    right: Memory
+    out: Memory
+
+
+_LIBRARY_RESULTS = {
+    ElementType.FLOAT: {ElementType.FLOAT},
+    ElementType.DOUBLE: {ElementType.DOUBLE},
+    ElementType.HALF: {ElementType.FLOAT, ElementType.HALF},
+    ElementType.BFLOAT: {ElementType.FLOAT},
+    ElementType.CHAR: {ElementType.INT},
+}
+_LIBRARY_WORD = 4
+
+
+def in_library(types: ProductTypes, shape: tuple[int, int, int]) -> bool:
+    """Whether the library can multiply such matrices. Rows of bytes must be whole words."""
+    known = types.left is types.right and types.result in _LIBRARY_RESULTS.get(types.left, ())
+    return known and (types.left.bytes > 1 or not any(extent % _LIBRARY_WORD for extent in shape))
+
+
 Argument = Memory | int | float
 
 
@@ -154,11 +183,11 @@ class Backend(Protocol):
         then: launches that follow at once; their time counts, too
         """
 
-    def multiply(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> Timed:
-        """Multiply two row-major matrices with the device's library in full single precision, timed."""
+    def multiply(self, product: Product) -> Timed:
+        """Multiply with the device's library, timed. Floats keep their full precision."""
 
-    def load_library(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> None:
-        """Let the library load what it needs for the first product of this shape, without waiting."""
+    def load_library(self, product: Product) -> None:
+        """Let the library load what it needs for the first product of this kind, without waiting."""
 
     def flush(self) -> None:
         """Empty the caches for the next launch, and end any reservation for persisting data."""

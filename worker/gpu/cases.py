@@ -16,7 +16,7 @@ from worker.gpu.backend import Backend, DeviceFault
 from worker.gpu.judge.filled_inputs import run_solution
 from worker.gpu.judge.findings import LOST, fault_finding, guard_finding
 from worker.gpu.judge.verification import Judge
-from worker.gpu.operands import Modules, Operands, place
+from worker.gpu.operands import Modules, Operands, place, write
 
 _NOTHING = Resources(0, 0, 0, 0, 0, 0, 0)
 
@@ -43,7 +43,7 @@ class SmallCases:
         operands = place(self._backend, self._solution[case.module], case.by_solution())
         values = {buffer.name: buffer.values for buffer in buffers}
         for matrix in operands.case.matrices:
-            operands.write(self._backend, matrix, values[matrix.name])
+            write(self._backend, operands.of(matrix), values[matrix.name])
         run_solution(self._backend, operands, self._seconds)
         return self._contents(operands)
 
@@ -65,7 +65,7 @@ class SmallCases:
 
     def _fill(self, operands: Operands, values: dict[str, Matrix]) -> None:
         for matrix in operands.case.matrices:
-            operands.write(self._backend, matrix, values[matrix.name])
+            write(self._backend, operands.of(matrix), values[matrix.name])
         for matrix in operands.guarded:
             self._judge.fill_guards(operands.of(matrix))
         for memory, word in operands.constants:

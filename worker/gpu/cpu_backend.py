@@ -18,11 +18,24 @@ from numpy.typing import NDArray
 
 from kernels import device
 from kernels.device import Buffer, Execution, Program
+from kernels.judging.element_bits import DTYPES, bits, numbers
 from kernels.judging.limits import SHARED_BYTES
 from kernels.launch import Launch
 from kernels.measurement import Clocks, Environment
 from kernels.verdict import Finding, Verdict, errors_of
-from worker.gpu.backend import GUARD_WORDS, Argument, Call, Code, DeviceFault, FaultKind, Kernel, Memory, Timed, Used
+from worker.gpu.backend import (
+    GUARD_WORDS,
+    Argument,
+    Call,
+    Code,
+    DeviceFault,
+    FaultKind,
+    Kernel,
+    Memory,
+    Product,
+    Timed,
+    Used,
+)
 
 _FIRST_PLACE, _APART = 1 << 40, 1 << 32
 _MEMORY_WORDS = 1 << 28
@@ -201,16 +214,23 @@ class CpuBackend:
             self._run(call.kernel, call.launch, call.arguments, max(1, int(seconds * _INSTRUCTIONS_A_SECOND)))
         return self._took(sum(self._clock(call.launch) for call in calls))
 
-    def multiply(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> Timed:
+    def multiply(self, product: Product) -> Timed:
         """Multiply with numpy."""
         self.wait()
-        a = self._words(left)[: rows * inner].view(np.float32).reshape(rows, inner)
-        b = self._words(right)[: inner * columns].view(np.float32).reshape(inner, columns)
+        (rows, inner, columns), types = product.shape, product.types
+        a, b = (
+            numbers(self._words(memory).view(DTYPES[kind])[: height * width], kind).reshape(height, width).astype(float)
+            for memory, kind, height, width in (
+                (product.left, types.left, rows, inner),
+                (product.right, types.right, inner, columns),
+            )
+        )
         with np.errstate(all="ignore"):
-            self._words(out)[: rows * columns].view(np.float32)[:] = (a @ b).reshape(-1)
+            found = bits((a @ b).reshape(-1), types.result)
+        self._words(product.out).view(found.dtype)[: found.size] = found
         return self._took(_MULTIPLY_MS + _THREAD_MS * rows * columns)
 
-    def load_library(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> None: ...
+    def load_library(self, product: Product) -> None: ...
 
     def flush(self) -> None: ...
 

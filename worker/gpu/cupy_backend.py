@@ -18,9 +18,23 @@ from cupy.cuda import driver, runtime
 from cupy_backends.cuda.libs import cublas
 from numpy.typing import NDArray
 
+from kernels.exercise.product_types import ProductTypes
+from kernels.exercise.values import ElementType
 from kernels.launch import Launch
 from kernels.measurement import Clocks, Environment
-from worker.gpu.backend import GUARD_WORDS, Argument, Call, Code, DeviceFault, FaultKind, Kernel, Memory, Timed, Used
+from worker.gpu.backend import (
+    GUARD_WORDS,
+    Argument,
+    Call,
+    Code,
+    DeviceFault,
+    FaultKind,
+    Kernel,
+    Memory,
+    Product,
+    Timed,
+    Used,
+)
 from worker.gpu.cuda_errors import fault_kind
 from worker.gpu.device_class import device_class
 from worker.gpu.launch_config import launch_config
@@ -47,6 +61,20 @@ _PERSISTING_LIMIT = 6  # cudaLimitPersistingL2CacheSize
 _PAGEABLE_ACCESS = 88  # cudaDevAttrPageableMemoryAccess
 _TO_DEVICE, _TO_HOST = 1, 2
 _STREAM = 0
+_BLAS_TYPES = {
+    ElementType.FLOAT: runtime.CUDA_R_32F,
+    ElementType.DOUBLE: runtime.CUDA_R_64F,
+    ElementType.HALF: runtime.CUDA_R_16F,
+    ElementType.BFLOAT: runtime.CUDA_R_16BF,
+    ElementType.CHAR: runtime.CUDA_R_8I,
+    ElementType.INT: runtime.CUDA_R_32I,
+}
+_BLAS_COMPUTES: Mapping[ElementType, tuple[int, type[np.number[Any]]]] = {
+    ElementType.FLOAT: (cublas.CUBLAS_COMPUTE_32F, np.float32),
+    ElementType.DOUBLE: (cublas.CUBLAS_COMPUTE_64F, np.float64),
+    ElementType.INT: (cublas.CUBLAS_COMPUTE_32I, np.int32),
+}
+"""How cuBLAS adds up, and the type of its two scalars, by the type of the result."""
 
 
 class BrokenDevice(RuntimeError):
@@ -90,8 +118,8 @@ class CupyBackend:
         self._flush = runtime.malloc(4 * self._flush_words)
         self._modules: dict[int, tuple[Code, int]] = {}
         self._blas = cublas.create()
-        self._multiplied: set[tuple[int, int, int]] = set()
-        self._one, self._zero = np.ones(1, np.float32), np.zeros(1, np.float32)
+        self._multiplied: set[tuple[ProductTypes, tuple[int, int, int]]] = set()
+        self._scales = {kind: (np.ones(1, kind), np.zeros(1, kind)) for _, kind in _BLAS_COMPUTES.values()}
         self._begin, self._end, self._before, self._after = (runtime.eventCreate() for _ in range(4))
         self._open = False
         self._busy_ms = 0.0
@@ -188,25 +216,29 @@ class CupyBackend:
 
         return self._timed(start, seconds)
 
-    def multiply(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> Timed:
+    def multiply(self, product: Product) -> Timed:
         """Multiply with cuBLAS. Its matrices are column-major, so this computes the transposed product."""
         self._start()
         # keep the device busy, because starting the library takes longer than starting a kernel
         self._empty_caches()
-        return self._timed(lambda: self._product(left, right, out, rows, inner, columns), seconds=60.0)
+        return self._timed(lambda: self._product(product), seconds=60.0)
 
-    def load_library(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> None:
-        if (shape := (rows, inner, columns)) not in self._multiplied:
+    def load_library(self, product: Product) -> None:
+        if (kind := (product.types, product.shape)) not in self._multiplied:
             self._start()
             for _ in range(_UNTIMED):
-                self._product(left, right, out, rows, inner, columns)
-            self._multiplied.add(shape)
+                self._product(product)
+            self._multiplied.add(kind)
 
-    def _product(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> None:
-        cublas.sgemm(
+    def _product(self, product: Product) -> None:
+        (rows, inner, columns), result = product.shape, product.types.result
+        factor, out = _BLAS_TYPES[product.types.left], _BLAS_TYPES[result]
+        compute, scale = _BLAS_COMPUTES.get(result, _BLAS_COMPUTES[ElementType.FLOAT])
+        one, zero = self._scales[scale]
+        cublas.gemmEx(
             self._blas, cublas.CUBLAS_OP_N, cublas.CUBLAS_OP_N, columns, rows, inner,
-            self._one.ctypes.data, right.place, columns, left.place, inner,
-            self._zero.ctypes.data, out.place, columns,
+            one.ctypes.data, product.right.place, factor, columns, product.left.place, factor, inner,
+            zero.ctypes.data, product.out.place, out, columns, compute, cublas.CUBLAS_GEMM_DEFAULT,
         )  # fmt: skip
 
     def flush(self) -> None:

@@ -87,18 +87,19 @@ class Operands:
     def of(self, matrix: MatrixPlan) -> Memory:
         return self.memories[matrix.name]
 
-    def write(self, backend: Backend, matrix: MatrixPlan, values: Matrix) -> None:
-        """Copy a matrix to the device, in the order of memory."""
-        if values.nbytes % 4:
-            whole = np.full(matrix.words, POISON_WORD, np.uint32)
-            whole.view(np.uint8)[: values.nbytes] = values.view(np.uint8)
-            values = whole
-        backend.write(self.of(matrix), values)
-
     def read(self, backend: Backend, matrix: MatrixPlan) -> Matrix:
         """The elements of a matrix on the device, in the order of memory."""
         values: Matrix = backend.read(self.of(matrix))[: matrix.words].view(DTYPES[matrix.type])
         return values[: matrix.elements]
+
+
+def write(backend: Backend, memory: Memory, values: Matrix) -> None:
+    """Copy a matrix to the device, in the order of memory."""
+    if values.nbytes % 4:
+        whole = np.full(memory.words, POISON_WORD, np.uint32)
+        whole.view(np.uint8)[: values.nbytes] = values.view(np.uint8)
+        values = whole
+    backend.write(memory, values)
 
 
 def place(backend: Backend, loaded: Loaded, case: CasePlan) -> Operands:

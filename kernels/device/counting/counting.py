@@ -6,7 +6,7 @@ number of its occurrences is multiplied at the end, or earlier if there are too 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -75,7 +75,7 @@ class Counting:
 
     blocks: the numbers of all blocks that run
     flops: for each instruction, the floating-point operations of one thread
-    tensors: the instructions whose operations tensor cores do
+    tensors: the weight of an operation, for each instruction whose operations tensor cores do
     extent: for each code block, its instructions by their first one
     """
 
@@ -85,7 +85,7 @@ class Counting:
         threads: int,
         instructions: Sequence[Instruction],
         flops: Sequence[int],
-        tensors: frozenset[int],
+        tensors: Mapping[int, int],
         extent: Callable[[int], range],
     ) -> None:
         self._blocks = tuple(int(number) for number in blocks)
@@ -262,8 +262,7 @@ class Counting:
         for (first, _), tally in self._executed.items():
             self._add_work(self._extent(first), tally.times * tally.values)
         for (pc, _), tally in self._guarded.items():
-            rows = [2, 3] if pc in self._tensors else [2]
-            self._line(pc)[rows, columns] += tally.times * self._flops[pc] * tally.values[0]
+            self._add_operations(pc, self._line(pc)[:, columns], tally.times * tally.values[0])
         for decision, tally in self._decisions.items():
             self._add_decision(decision, tally)
 
@@ -273,7 +272,7 @@ class Counting:
     def _line(self, pc: int) -> Numbers:
         line = self._instructions[pc].line
         if line not in self._work:
-            self._work[line] = self._zeros(4)
+            self._work[line] = self._zeros(5)
         return self._work[line]
 
     def _add_work(self, pcs: range, values: Numbers) -> None:
@@ -281,9 +280,14 @@ class Counting:
             total = self._line(pc)[:, self._columns]
             total[:2] += values
             if self._flops[pc] and self._instructions[pc].guard is None:
-                total[2] += self._flops[pc] * values[0]
-                if pc in self._tensors:
-                    total[3] += self._flops[pc] * values[0]
+                self._add_operations(pc, total, values[0])
+
+    def _add_operations(self, pc: int, total: Numbers, threads: Numbers) -> None:
+        operations = self._flops[pc] * threads
+        total[2] += operations
+        if pc in self._tensors:
+            total[3] += operations
+            total[4] += self._tensors[pc] * operations
 
     def _add_decision(self, decision: _Decision, tally: _Tally) -> None:
         pc = decision.pc

@@ -67,8 +67,8 @@ class BranchCount:
 class LineWork:
     """The instructions of one source line.
 
-    values: instructions of threads, instructions of warps, floating-point operations, and how many of these tensor
-        cores do; a column for each block
+    values: instructions of threads, instructions of warps, operations, how many of these tensor cores do, and the same
+        with their weights; a column for each block
     """
 
     line: int | None

@@ -25,7 +25,7 @@ from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
 from kernels.device.state.space import Memory, kind_of
-from kernels.device.tensor.forms import Multiplication, multiplication
+from kernels.device.tensor.forms import Multiplication, multiplication, weight
 from kernels.device.tensor.wgmma import WarpgroupForm, warpgroup_form
 
 _NO_MEMORY = {"const", "param"}
@@ -86,12 +86,13 @@ class CountedLowering(Lowering):
     """Makes steps that count themselves. Inside a guard, only threads that take part count.
 
     flops: for each instruction, the floating-point operations of one thread
-    tensors: the instructions whose operations tensor cores do
+    tensors: the weight of an operation, for each instruction whose operations tensor cores do
     """
 
     def __init__(self, program: Program) -> None:
         self.flops = tuple(_flops(item) for item in program.instructions)
-        self.tensors = frozenset(pc for pc, item in enumerate(program.instructions) if _product(item) is not None)
+        products = {pc: _product(item) for pc, item in enumerate(program.instructions)}
+        self.tensors = {pc: weight(product.kinds) for pc, product in products.items() if product is not None}
         self._merges: dict[int, list[Merge]] = {}
         for merge in candidates(program):
             self._merges.setdefault(merge.pcs[0], []).append(merge)

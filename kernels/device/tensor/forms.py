@@ -16,6 +16,7 @@ BITS = {
     "f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s32": 32, "s8": 8, "u8": 8, "s4": 4, "u4": 4, "b1": 1,
     "e4m3": 8, "e5m2": 8,
 }  # fmt: skip
+_DOUBLE_WEIGHT = 256
 _TYPE = "|".join(BITS)
 _SHAPE = r"m(?P<m>\d+)n(?P<n>\d+)k(?P<k>\d+)"
 _SPACE = r"(?:\.(?P<space>global|shared)(?:::cta)?)?"
@@ -62,6 +63,11 @@ _WMMA_SHAPES = {
 _SUMS = {"bf16": {"f32"}, "tf32": {"f32"}, "f64": {"f64"}}
 _HALF_REGISTERS = 8
 """A wmma fragment of float16 factors always has so many registers."""
+
+
+def weight(kinds: Kinds) -> int:
+    """The time of an operation on tensor cores, in sixteenths of the time of one of half precision."""
+    return _DOUBLE_WEIGHT if kinds.a == "f64" else BITS[kinds.a]
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,9 @@ class Group:
         return any(row.ptx for row in self.rows)
 
 
+_ALWAYS = frozenset({"instructions", "branches", "operations"})
+
+
 def groups(totals: Totals) -> tuple[Group, ...]:
     """Global memory, shared memory, work; without empty groups."""
     found = (Group(title, _rows(title, totals)) for title in (GLOBAL, SHARED, WORK))
@@ -48,13 +51,12 @@ def groups(totals: Totals) -> tuple[Group, ...]:
 
 
 def _rows(section: str, totals: Totals) -> tuple[Row, ...]:
-    """The rows of a section. Unused kinds of memory access are left out; instructions come first."""
+    """The rows of a section. Unused kinds of memory access and of work are left out; instructions come first."""
     entries = [counter for counter in COUNTERS.values() if counter.section == section and counter.title]
     leads = [entry for entry in entries if entry.column == 0]
-    unused = {lead.row for lead in leads if not lead.of(totals) and not by_ptx(lead, totals)}
+    unused = {lead.row for lead in leads if not lead.of(totals) and not by_ptx(lead, totals)} - _ALWAYS
     if section == WORK:
         entries.sort(key=lambda each: each.row != "instructions")
-        unused = set()
     if len(unused) == len(leads):
         return ()
     return tuple(_row(entry, totals) for entry in entries if entry.row not in unused)

@@ -210,9 +210,9 @@ class Scripted(CpuBackend):
         ms = self.ms.pop(0) if len(self.ms) > 1 else self.ms[0]
         return Timed(ms, ms + self.host)
 
-    def multiply(self, left, right, out, rows, inner, columns):
-        super().multiply(left, right, out, rows, inner, columns)
-        self.multiplied.append(out)
+    def multiply(self, product):
+        super().multiply(product)
+        self.multiplied.append(product.out)
         return Timed(self.cublas, self.cublas)
 
     def clocks(self):

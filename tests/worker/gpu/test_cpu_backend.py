@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from kernels.compile.compilation import Compilation, compile_source
+from kernels.exercise.product_types import ProductTypes
+from kernels.exercise.values import ElementType
+from kernels.judging.element_bits import DTYPES, bits
 from kernels.launch import Launch
 from tests.marks import linux
-from worker.gpu.backend import GUARD_WORDS, Backend, Code, DeviceFault, FaultKind, Kernel, Memory
+from worker.gpu.backend import GUARD_WORDS, Backend, Code, DeviceFault, FaultKind, Kernel, Memory, Product
 from worker.gpu.cpu_backend import CpuBackend, by_threads
 
 ONE = Launch((1, 1, 1), (32, 1, 1), 0)
@@ -215,14 +218,24 @@ class TestFaults:
         assert raised.value.kind is FaultKind.RESOURCES
 
 
-def test_products_are_numpys() -> None:
+@pytest.mark.parametrize(
+    ("factor", "result"),
+    [
+        (ElementType.FLOAT, ElementType.FLOAT),
+        (ElementType.BFLOAT, ElementType.FLOAT),
+        (ElementType.HALF, ElementType.HALF),
+        (ElementType.CHAR, ElementType.INT),
+    ],
+)
+def test_products_are_numpys(factor: ElementType, result: ElementType) -> None:
     backend = CpuBackend()
-    a, b = np.arange(6, dtype=np.float32), np.arange(12, dtype=np.float32)
-    left, right, out = (backend.take(words) for words in (6, 12, 8))
-    backend.write(left, a)
-    backend.write(right, b)
-    assert backend.multiply(left, right, out, 2, 3, 4).ms > 0
-    assert backend.read(out).view(np.float32).tolist() == (a.reshape(2, 3) @ b.reshape(3, 4)).ravel().tolist()
+    a, b = np.arange(8, dtype=np.float32), np.arange(16, dtype=np.float32)
+    memories = [backend.take(words) for words in (8, 16, 8)]
+    for memory, values in zip(memories, (a, b), strict=False):
+        backend.write(memory, bits(values, factor))
+    assert backend.multiply(Product(ProductTypes(factor, factor, result), (2, 4, 4), *memories)).ms > 0
+    found = backend.read(memories[2]).view(DTYPES[result])[:8]
+    assert found.tolist() == (a.reshape(2, 4) @ b.reshape(4, 4)).ravel().tolist()
 
 
 def test_it_says_what_it_is() -> None:

@@ -55,6 +55,13 @@ def test_an_unknown_device_is_bound_by_its_own_figures():
     assert least_ms(case, replace(UNKNOWN, max_sm_mhz=0)) == 0
 
 
+@pytest.mark.parametrize(("exercise", "operations_a_clock"), [("tensor-mma", 4096), ("tensor-int8", 8192)])
+def test_a_product_of_narrow_types_is_bound_by_tensor_cores(exercise, operations_a_clock):
+    case = case_of(exercise, rows=8192, depth=8192, cols=8192)
+    assert least_ms(case, H200) == pytest.approx(2 * 8192**3 / (operations_a_clock * 132 * 1.98e6))
+    assert least_ms(case, UNKNOWN) == 0
+
+
 def test_what_compares_nothing_has_no_bound():
     assert least_ms(case_of("foo-kernel", n=1024), H200) == 0
 

@@ -25,7 +25,7 @@ from worker.gpu.judge.findings import guard_finding, input_finding, wrong_findin
 from worker.gpu.judge.kernels import Count
 from worker.gpu.judge.recipes import Recipe, recipes
 from worker.gpu.judge.verification import Damage, Judge, Tolerated, Wrong, element_at
-from worker.gpu.operands import POISON_WORD, Operands
+from worker.gpu.operands import POISON_WORD, Operands, write
 
 
 class SolutionFault(RuntimeError):
@@ -110,7 +110,7 @@ class DrawnInputs:
     def _write(self, operands: Operands) -> None:
         for matrix in operands.case.given:
             values = to_memory(self.made[matrix.name], matrix.layout, matrix.type)
-            operands.write(self.backend, matrix, values)
+            write(self.backend, operands.of(matrix), values)
 
     def fault(self, vector: int, repeat: int, seconds: float) -> Finding | None:  # noqa: ARG002 - the protocol's
         case, operands = self.operands.case, self.operands

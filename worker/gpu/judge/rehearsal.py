@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from kernels.exercise import Binding, InputKind, Layout, Operation, Role
+from kernels.exercise.product_types import FLOATS
 from kernels.exercise.values import ElementType
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
-from worker.gpu.backend import Backend
+from worker.gpu.backend import Backend, Product
 from worker.gpu.judge.recipes import recipes
 from worker.gpu.judge.verification import Judge
 
@@ -28,7 +29,7 @@ def rehearse_backend(backend: Backend) -> None:
         backend.write(memory, np.ones(memory.words, np.float32))
     backend.fill(out, _UNWRITTEN)
     backend.flush()
-    backend.multiply(left, right, out, _SIDE, _SIDE, _SIDE)
+    backend.multiply(Product(FLOATS, (_SIDE, _SIDE, _SIDE), left, right, out))
     backend.wait()
     if (backend.read(out).view(np.float32) != _SIDE).any():
         raise RuntimeError("the device's library returns an incorrect product")

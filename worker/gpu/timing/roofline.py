@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from kernels.analysis.devices import devices
+from kernels.analysis.devices import Device, devices
 from kernels.exercise import Operation, Role
+from kernels.exercise.values import ElementType
 from kernels.judging.inputs import factors
 from kernels.judging.outcomes import size_text
 from kernels.judging.plan import CasePlan
 from kernels.measurement import Environment
 
 _LANES = 128
+_HALVES_OF_A_DOUBLE = 16
+"""Tensor cores multiply so many numbers of half precision in the time of one double."""
 _MEGABYTE = 2**20
 _DEVICES = devices()  # read at import, because a runner can't open files after its lockdown
 
@@ -48,15 +51,23 @@ def least_ms(case: CasePlan, environment: Environment) -> float:
     known = _DEVICES.get(environment.device_class)
     if case.operation is Operation.SOLUTION:
         return _least_memory_ms(case, environment)
-    lanes = known.fp32_lanes if known is not None else _LANES
     clock_mhz = max(environment.max_sm_mhz, known.clock_mhz if known is not None else 0)
-    rate = 2 * lanes * environment.multiprocessors * clock_mhz * 1000
-    # Tensor cores have rates of their own, which the table of devices doesn't know.
-    compute = operations(case) / rate if rate and not case.needs_solution else 0.0
+    rate = 2 * _lanes(case, known) * environment.multiprocessors * clock_mhz * 1000
+    compute = operations(case) / rate if rate else 0.0
     if known is None:
         return compute
     left = max(0, _bytes(case, Role.OUTPUT) - round(known.l2_mb * _MEGABYTE))
     return max(compute, (_bytes(case, Role.INPUT) + left) / known.memory_gbs / 1e6)
+
+
+def _lanes(case: CasePlan, device: Device | None) -> float:
+    """The multiply-adds of the factors' type that a multiprocessor starts in one clock; 0 if they are unknown."""
+    factor = case.inputs_of_kernel[0].type
+    if factor is ElementType.FLOAT:
+        return device.fp32_lanes if device is not None else _LANES
+    if device is None:
+        return 0
+    return device.tensor_macs / (_HALVES_OF_A_DOUBLE if factor is ElementType.DOUBLE else factor.bytes / 2)
 
 
 def _least_memory_ms(case: CasePlan, environment: Environment) -> float:

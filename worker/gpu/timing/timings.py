@@ -5,20 +5,20 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
-from kernels.exercise import InputKind, Operation, Role
-from kernels.judging.inputs import factors, output_of
+from kernels.exercise import InputKind, Layout, Operation, Role
+from kernels.judging.inputs import factors, make_inputs, output_of, product_types, to_memory
 from kernels.judging.plan import CasePlan
 from kernels.measurement.median import TOLERANCE, middle
 from kernels.verdict import Finding
 from worker.contract.measure_work import Numbers
-from worker.gpu.backend import Backend, DeviceFault, FaultKind, Memory, Timed
+from worker.gpu.backend import Backend, DeviceFault, FaultKind, Product, Timed, in_library
 from worker.gpu.judge.filled_inputs import fill
 from worker.gpu.judge.recipes import recipes
 from worker.gpu.judge.verification import Judge
-from worker.gpu.operands import POISON_WORD, Operands
+from worker.gpu.operands import POISON_WORD, Operands, write
 from worker.gpu.timing.quiet import NOBODY_ELSE, Quiet
 
 FEWEST = 7
@@ -201,40 +201,44 @@ def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> tuple[float
 class Library:
     """cuBLAS on one product. Its result is erased at once, so that no kernel can find it.
 
-    shape: rows, inner and columns
     ms: times of the runs so far
     """
 
     backend: Backend
-    left: Memory
-    right: Memory
-    out: Memory
-    shape: tuple[int, int, int]
+    product: Product
     ms: list[float] = field(default_factory=list)
 
     @classmethod
     def of(cls, backend: Backend, judge: Judge, case: CasePlan, seed: int) -> Self | None:
-        """The library after its first runs of this shape. None without a product of floats or memory.
+        """The library after its first runs of this shape. None without memory, or a product that it can compute.
 
         seed: of its inputs, which the kernel never gets
         """
-        if case.operation is not Operation.MATMUL or case.needs_solution:
+        if case.operation is not Operation.MATMUL:
             return None
         (left, right), out = factors(case), output_of(case)
+        shape = (left.rows, left.columns, right.columns)
+        if not in_library(product_types(case), shape):
+            return None
         try:
-            first, second, third = (backend.take(matrix.rows * matrix.columns) for matrix in (left, right, out))
+            memories = [backend.take(matrix.words) for matrix in (left, right, out)]
         except DeviceFault as fault:
             if fault.kind is FaultKind.RESOURCES:
                 return None
             raise
-        made = recipes(case, InputKind.INTEGERS_LEFT, seed)
-        judge.make(made[left.name], first)
-        judge.make(made[right.name], second)
-        shape = (left.rows, left.columns, right.columns)
-        backend.load_library(first, second, third, *shape)
-        return cls(backend, first, second, third, shape)
+        if case.needs_solution:
+            drawn = make_inputs(replace(case, inputs=InputKind.INTEGERS_LEFT), seed)
+            for matrix, memory in zip((left, right), memories, strict=False):
+                write(backend, memory, to_memory(drawn[matrix.name], Layout.ROW_MAJOR, matrix.type))
+        else:
+            made = recipes(case, InputKind.INTEGERS_LEFT, seed)
+            for matrix, memory in zip((left, right), memories, strict=False):
+                judge.make(made[matrix.name], memory)
+        product = Product(product_types(case), shape, *memories)
+        backend.load_library(product)
+        return cls(backend, product)
 
     def run(self) -> None:
         self.backend.flush()
-        self.ms.append(self.backend.multiply(self.left, self.right, self.out, *self.shape).ms)
-        self.backend.fill(self.out, POISON_WORD)
+        self.ms.append(self.backend.multiply(self.product).ms)
+        self.backend.fill(self.product.out, POISON_WORD)
