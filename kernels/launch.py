@@ -80,7 +80,7 @@ def cluster_problem(launch: Launch, declared: Sequence[int]) -> str:
     for axis, have, each in zip("xyz", launch.grid, cluster, strict=True):
         if have % each:
             return (
-                f"The grid must be a multiple of the cluster on each axis. grid.{axis} is {have:,}, and the cluster has"
+                f"The grid isn't a multiple of the cluster. grid.{axis} is {have:,}, and the cluster has"
                 f" {_extent(cluster, 'block')}. Round the grid up in a launch comment, and guard the blocks past the"
                 " end."
             )

@@ -30,8 +30,8 @@ _OTHER_BARRIERS: Mapping[Mistake, str] = {
         "Give the barrier{at} the number of threads that reach it. For the whole block, use `__syncthreads()`."
     ),
     Mistake.CLUSTER_BARRIER: (
-        "Let every thread of the cluster first arrive at its barrier{at} and then wait there, outside any `if` that "
-        "some threads skip. `cluster.sync()` does both."
+        "Let every thread of the cluster arrive at its barrier{at}, and then wait there. `cluster.sync()` does both. "
+        "Call it outside any `if` that some threads skip."
     ),
     Mistake.MATRIX: (
         "Let all 32 threads of the warp execute the matrix instruction{at}. Only a condition that whole warps share, "
