@@ -277,14 +277,14 @@ WRONG = [
   P[blockIdx.x * 32 + t] = 0;
   SYNC();
 """),
-    story("an element past the end of another block's array", Found(Verdict.OUT_OF_BOUNDS, line="load"), """
+    story("an element after another block's array", Found(Verdict.OUT_OF_BOUNDS, line="load"), """
   __shared__ float s[32];
   s[t] = 0;
   SYNC();
   LOAD(P[blockIdx.x * 32 + t], s[t + 1], 1);  //@ load
   SYNC();
 """),
-    story("a rank that no block has", Found(Verdict.OUT_OF_BOUNDS, line="load", says="its last rank is 1"), """
+    story("a rank beyond the cluster", Found(Verdict.OUT_OF_BOUNDS, line="load", says="its last rank is 1"), """
   __shared__ float s[32];
   s[t] = 0;
   SYNC();
