@@ -115,7 +115,7 @@ _REPAIRS: Mapping[Mistake, str] = {
     Mistake.ASSERTION: "Let the kernel work without the condition of the assertion{at}, or make the condition true.",
     Mistake.MATRIX: (
         "Call it with all 32 threads of a warp and with the same arguments in each{at}. Blocks need a multiple of 32 "
-        "threads."
+        "threads. For `wgmma`, the same holds for the 128 threads of four warps."
     ),
     Mistake.TRAP: "Let the kernel handle this case instead of stopping{at}.",
 }

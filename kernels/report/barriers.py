@@ -35,7 +35,8 @@ _OTHER_BARRIERS: Mapping[Mistake, str] = {
     ),
     Mistake.MATRIX: (
         "Let all 32 threads of the warp execute the matrix instruction{at}. Only a condition that whole warps share, "
-        "such as `threadIdx.x / 32 == 0`, may guard it."
+        "such as `threadIdx.x / 32 == 0`, may guard it. `wgmma` needs all four warps of a warpgroup, as in "
+        "`threadIdx.x / 128 == 0`."
     ),
 }
 """Advice for barriers other than `__syncthreads()`."""

@@ -147,9 +147,17 @@ _PROXY_FENCE = (
     "Let each thread execute `fence.proxy.async` after its last write to `{name}`, then the barrier, then start the "
     "asynchronous operation. In C++ this is `cuda::ptx::fence_proxy_async(cuda::ptx::space_shared)`."
 )
+_REGISTER_FENCE = (
+    "Execute `wgmma.fence.sync.aligned`{at} in all four warps, after the last write to the registers of its sums and "
+    "its left factor. Only `wgmma` of one shape that add to the same registers need no fence between them."
+)
 _TRANSFER = (
     "Wait {between} for the asynchronous operation, at its `cuda::barrier` or for its group. Start the next one into "
     "the same memory only after a barrier that follows the last use."
+)
+_UNFINISHED = (
+    "Wait for the asynchronous operation{at} before the block ends, for its group or at its `cuda::barrier`. "
+    "Afterwards the block's shared memory may belong to another block."
 )
 
 _LIFETIME = (
@@ -163,6 +171,8 @@ _CLUSTER = (
 
 _ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
     ("proxy_fence", lambda race: race.finding.facts.mistake is Mistake.PROXY_FENCE, _PROXY_FENCE),
+    ("register_fence", lambda race: race.finding.facts.mistake is Mistake.REGISTER_FENCE, _REGISTER_FENCE),
+    ("unfinished", lambda race: race.finding.facts.mistake is Mistake.UNFINISHED, _UNFINISHED),
     ("transfer", lambda race: race.finding.facts.mistake is Mistake.TRANSFER, _TRANSFER),
     ("lifetime", lambda race: race.finding.facts.mistake is Mistake.CLUSTER_LIFETIME, _LIFETIME),
     ("cluster", lambda race: race.finding.facts.mistake is Mistake.CLUSTER_RACE, _CLUSTER),

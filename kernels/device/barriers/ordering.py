@@ -55,7 +55,7 @@ class Ordering:
     def arrive(self, key: Hashable, part: Grid, shift: int = 0, *, releases: bool = True) -> None:
         """Note that threads arrived at the object `key` of the block `shift` columns after their own.
 
-        releases: whether what they did before comes before what waiting threads do next
+        releases: whether that orders what they did
         """
         self._machine.races.arrive(key, self._machine.mask(part), shift, releases=releases)
         self.bring(key, part, shift)
@@ -67,9 +67,13 @@ class Ordering:
             most = np.roll(np.where(part, known, 0).max(axis=0), shift)
             brought[barrier] = np.maximum(brought.get(barrier, 0), most)
 
-    def wait(self, key: Hashable, part: Grid, shift: int = 0) -> None:
-        """Note that threads know the object `key` of a block, as for `arrive`, to be complete."""
-        self._machine.races.wait(key, self._machine.mask(part), shift)
+    def wait(self, key: Hashable, part: Grid, shift: int = 0, *, acquires: bool = True) -> None:
+        """Note that threads know the object `key` of a block, as for `arrive`, to be complete.
+
+        acquires: whether that orders what they do next
+        """
+        if acquires:
+            self._machine.races.wait(key, self._machine.mask(part), shift)
         for barrier, most in self._brought.get(key, {}).items():
             known = self.seen(barrier)
             np.maximum(known, np.roll(most, -shift), out=known, where=part)

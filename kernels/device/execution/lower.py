@@ -21,6 +21,7 @@ from kernels.device.memory.bulk import COMMIT as COMMIT_BULK
 from kernels.device.memory.bulk import BulkCopy, bulk_form, bulk_step, bulk_wait, bulk_wait_step, commit_bulk
 from kernels.device.memory.clusters import ADDRESS, IN_SPACE, in_space_step, map_step, rank_step
 from kernels.device.memory.copies import commit_copies, copy_step, is_copy, wait_step
+from kernels.device.memory.proxy_fences import proxy_fence_step
 from kernels.device.memory.store import store_step
 from kernels.device.ptx.constructs import waiting_place
 from kernels.device.ptx.dataflow import block_local
@@ -46,7 +47,16 @@ from kernels.device.state.operands import CLOCK, Operands, Place, special_bits
 from kernels.device.state.space import LOCAL_BASE, SHARED_BASE
 from kernels.device.state.values import uniform, widened
 from kernels.device.tensor.lowering import tensor_step
-from kernels.device.tensor.wgmma import COMMIT, FENCE, WAIT, commit_products, product_step, wait_for_products
+from kernels.device.tensor.registers import product_registers, watched_step
+from kernels.device.tensor.wgmma import (  # fmt: skip
+    COMMIT,
+    FENCE,
+    WAIT,
+    commit_products,
+    fence_registers,
+    product_step,
+    wait_for_products,
+)
 from kernels.facts import Mistake
 
 _NOTHING = re.compile(
@@ -87,6 +97,7 @@ class Lowering(Operands):
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         self._local = block_local(program)
+        self._products = product_registers(program)
         self.choices = chosen_loads(program)
         self._read = frozenset(name for item in program.instructions for name in reads(item))
         self.steps = tuple(self._step(pc, item) for pc, item in enumerate(program.instructions))
@@ -108,6 +119,8 @@ class Lowering(Operands):
     def _guarded(self, pc: int, item: Instruction) -> LoweredStep:
         try:
             step = self._unguarded(pc, item)
+            if self._products:
+                step = replace(step, run=watched_step(step.run, pc, item, self._products))
         except Unsupported as reason:
             step = _refused(pc, item, reason)
         return self._if_guarded(item, step)
@@ -138,13 +151,14 @@ class Lowering(Operands):
         return reader(self, pc, item) if reader is not None else self._arithmetic(pc, item)
 
     def _wgmma(self, pc: int, item: Instruction) -> LoweredStep:
+        rows = len(self._products)
         if item.opcode == FENCE:
-            return LoweredStep(steps.nothing, pc)
+            return LoweredStep(fence_registers(rows), pc)
         if item.opcode == COMMIT:
             return LoweredStep(commit_products, pc)
         if item.opcode == WAIT and (allowed := _groups(item)) is not None:
-            return LoweredStep(wait_for_products(allowed), pc)
-        return LoweredStep(product_step(self, pc, item), pc)
+            return LoweredStep(wait_for_products(allowed, rows), pc)
+        return LoweredStep(product_step(self, pc, item, self._products), pc)
 
     def _piece(self, pc: int, item: Instruction, form: Form, place: Place, words: tuple[int, ...]) -> Step:
         """Return the step that loads or stores a piece of a matrix."""
@@ -153,10 +167,8 @@ class Lowering(Operands):
         return load_step(form, pc, item.line, place, words, (32,) * len(words), keep=False)
 
     def _fence(self, pc: int, item: Instruction) -> LoweredStep:
-        if item.opcode.startswith("fence.proxy.async"):
-            return LoweredStep(lambda machine, mask: machine.races.fence_proxy(mask), pc)
-        if item.opcode == "fence.mbarrier_init.release.cluster":
-            return LoweredStep(lambda machine, mask: machine.races.fence_begin(mask), pc)
+        if (run := proxy_fence_step(item.opcode)) is not None:
+            return LoweredStep(run, pc)
         fence = _FENCE.fullmatch(item.opcode)
         if fence is None:
             raise Unsupported(item.opcode, item.line)

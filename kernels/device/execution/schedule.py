@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -29,11 +30,14 @@ from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.execution.warp_meetings import WarpMeetings
 from kernels.device.ptx.module import Instruction, Malformed, Symbol
 from kernels.device.ptx.program import ENDS
+from kernels.device.state.findings import Described
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import EXIT, Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.unset_values import BRANCH
 from kernels.device.state.values import INTEGER
+from kernels.facts import Facts, Mistake
+from kernels.verdict import Example, Verdict
 
 Grid = NDArray[np.bool_]
 _LAST_STEPS = 2_000
@@ -114,6 +118,7 @@ class ChunkRun:
         self._ready: dict[tuple[int, int], Mask | None] = {}
         self._at_barrier: dict[int, Grid] = {}
         self._gone = np.zeros((machine.shape.threads, machine.shape.blocks), np.bool_)
+        self._stuck = np.zeros(machine.shape.blocks, np.bool_)
         self._ordering = Ordering(machine)
         self._warps = WarpMeetings(machine, blocks, lowering.program.instructions, self._ordering)
         named = any(block.named for block in blocks.values())
@@ -134,7 +139,17 @@ class ChunkRun:
                 break
             if not self._open():
                 self._report_stuck()
+        self._report_unfinished()
         self._machine.races.finish()
+
+    def _report_unfinished(self) -> None:
+        """Report operations of the async proxy that may outlast their block, whose shared memory they use."""
+        machine = self._machine
+        for pc, lanes in (*machine.groups.left(), *self._mbarriers.left()):
+            if (left := lanes[~self._stuck[lanes % machine.shape.blocks]]).size:
+                line = self._lowering.program.instructions[pc].line
+                describe = partial(_unfinished, machine, int(left[0]))
+                machine.findings.add(Verdict.DATA_RACE, line, len(left), describe, late=True)
 
     def _waits(self) -> bool:
         """Whether threads wait at a barrier."""
@@ -451,3 +466,10 @@ class ChunkRun:
                 waiters[pc][:, columns] = False
                 if not waiters[pc].any():
                     del waiters[pc]
+
+
+def _unfinished(machine: Machine, lane: int) -> Described:
+    block, thread = machine.geometry.who(lane)
+    name = machine.geometry.lane_name(lane)
+    message = f"{name} starts an asynchronous operation, and nothing waits for it before the block ends."
+    return Example(block, (thread,)), message, Facts(Mistake.UNFINISHED)

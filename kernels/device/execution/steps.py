@@ -210,10 +210,11 @@ def active_mask_step(target: int | None) -> Step:
 
 
 def elect_step(targets: tuple[int | None, int | None], members: int) -> Step:
-    """Return the step that chooses the first of the named lanes: its number, and whether a thread is the one."""
+    """Return the step that chooses the first of the named lanes that are there: its number, and who is the one."""
 
     def elect(machine: Machine, mask: Mask | None) -> None:
-        named = machine.registers[members].dense(np.dtype(np.int32)).view(np.uint32)
+        present = warp.active_mask(machine, mask).view(np.uint32)
+        named = machine.registers[members].dense(np.dtype(np.int32)).view(np.uint32) & present
         lowest = named & (~named + np.uint32(1))
         leader = np.log2(np.maximum(lowest, np.uint32(1))).astype(np.int32)
         lane = np.arange(machine.shape.threads, dtype=np.int32).reshape(-1, 1) % WARP

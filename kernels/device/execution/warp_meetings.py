@@ -13,6 +13,8 @@ from kernels.device.barriers.ordering import Grid, Ordering
 from kernels.device.execution import warp
 from kernels.device.execution.blocks import CodeBlock
 from kernels.device.ptx.module import Instruction
+from kernels.device.ptx.program import is_product
+from kernels.device.state.geometry import WARPGROUP
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 
@@ -44,7 +46,7 @@ class WarpMeetings:
             return None
         waiting = self.waiting.pop(block.first, None)
         present = coming if waiting is None else coming | waiting
-        complete = warp.all_arrived(machine, machine.mask(present), self._members(block), gone)
+        complete = self._complete(block.first, machine.mask(present), gone)
         left = present & ~complete
         if left.any():
             self.waiting[block.first] = left
@@ -60,8 +62,7 @@ class WarpMeetings:
         mask = self._machine.mask(np.logical_or.reduce(list(self.waiting.values())))
         released: dict[int, Grid] = {}
         for place, waiting in list(self.waiting.items()):
-            members = self._members(self._blocks[place])
-            complete = warp.all_arrived(self._machine, mask, members, gone) & waiting
+            complete = self._complete(place, mask, gone, waiting)
             if not complete.any():
                 continue
             released[place] = complete
@@ -72,6 +73,17 @@ class WarpMeetings:
                 del self.waiting[place]
         self._meet(released)
         return released
+
+    def _complete(self, place: int, mask: Mask | None, gone: Grid, waiting: Grid | None = None) -> Grid:
+        """Return the threads of the mask whose whole group is here. waiting: only those at this place, if not all."""
+        complete = warp.all_arrived(self._machine, mask, self._members(self._blocks[place]), gone)
+        if waiting is not None:
+            complete &= waiting
+        group = WARPGROUP if is_product(self._instructions[place]) else 1
+        if group > 1 and len(complete) % group == 0:
+            whole = complete.reshape(-1, group, complete.shape[1]).all(axis=1)
+            complete = np.repeat(whole, group, axis=0)
+        return complete
 
     def _members(self, block: CodeBlock) -> NDArray[Any]:
         return self._machine.registers[block.operand].dense(np.dtype(np.int32))

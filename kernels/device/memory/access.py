@@ -41,6 +41,7 @@ class Form:
 
     space: "generic" if only the address shows the space
     acquires, releases: its memory order
+    by_warp: whether all threads of a warp make each access together
     """
 
     store: bool
@@ -50,6 +51,7 @@ class Form:
     strength: Strength = Strength.PLAIN
     acquires: bool = False
     releases: bool = False
+    by_warp: bool = False
 
     @property
     def size(self) -> int:
@@ -99,7 +101,7 @@ def load_step(
 
     chosen: the predicate of the threads that load in the source, and whether it is negated; None for all
     """
-    site = Site(pc, line, form.space, form.size * form.count, Kind.READ, form.strength)
+    site = Site(pc, line, form.space, form.size * form.count, Kind.READ, form.strength, by_warp=form.by_warp)
 
     def load(machine: Machine, mask: Mask | None) -> None:
         unset = machine.unset

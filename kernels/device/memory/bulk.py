@@ -13,6 +13,7 @@ from kernels.device.memory.access import Step
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note
 from kernels.device.state.accesses import Access, Kind, Part, Transfer, Where
+from kernels.device.state.groups import Grouped
 from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
@@ -171,29 +172,28 @@ def bulk_wait(opcode: str) -> tuple[str, ...] | None:
     return ("read",) if match["read"] else ("read", "write")
 
 
-def _groups(machine: Machine) -> Bytes:
-    if machine.bulk_groups is None:
-        machine.bulk_groups = np.ones(machine.shape.lanes, np.int64)
-    return machine.bulk_groups
+def _of_groups(kind: str, groups: Bytes) -> Transfer:
+    return Transfer(("bulk", kind), groups)
 
 
-def _of_groups(kind: str, lanes: Lanes, groups: Bytes) -> Transfer:
-    return Transfer(("bulk", kind), groups[lanes])
+def in_groups(machine: Machine, mask: Mask | None, pc: int) -> Ends:
+    """Let copies of an instruction belong to the present groups of their threads."""
+    machine.groups.begin(Grouped.BULK_COPIES, machine.active(mask), pc)
+    groups = machine.groups.present(Grouped.BULK_COPIES)
+    return lambda kind, lanes: _of_groups(kind, groups[lanes])
 
 
 def bulk_step(copy: BulkCopy) -> Step:
     """Return the step of a copy that belongs to its thread's next group."""
 
     def run(machine: Machine, mask: Mask | None) -> None:
-        groups = _groups(machine)
-        copy.perform(machine, mask, lambda kind, lanes: _of_groups(kind, lanes, groups))
+        copy.perform(machine, mask, in_groups(machine, mask, copy.pc))
 
     return run
 
 
 def commit_bulk(machine: Machine, mask: Mask | None) -> None:
-    """End the present group of bulk copies, and begin the next."""
-    _groups(machine)[machine.active(mask)] += 1
+    machine.groups.close(Grouped.BULK_COPIES, machine.active(mask))
 
 
 def bulk_wait_step(kinds: tuple[str, ...], allowed: int) -> Step:
@@ -201,8 +201,8 @@ def bulk_wait_step(kinds: tuple[str, ...], allowed: int) -> Step:
 
     def wait(machine: Machine, mask: Mask | None) -> None:
         lanes = machine.active(mask)
-        done = _groups(machine) - 1 - allowed
+        over = machine.groups.end(Grouped.BULK_COPIES, lanes, allowed)
         for kind in kinds:
-            machine.races.ended(_of_groups(kind, lanes, done), lanes, 1)
+            machine.races.ended(_of_groups(kind, over), lanes, 1)
 
     return wait

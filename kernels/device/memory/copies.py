@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from kernels.device.memory.access import Step
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note, note_part, read_part, write_part
-from kernels.device.state.accesses import Access, Flight, Kind, Part, PendingCopy, Transfer
+from kernels.device.state.accesses import Access, Flight, Handed, Kind, Part, PendingCopy, Transfer
+from kernels.device.state.groups import Grouped
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
@@ -21,7 +22,7 @@ _COPY = re.compile(r"cp\.async\.(?:ca|cg)\.shared(?:::cta)?\.global(?:\.L2::\w+)
 
 
 def _issue(machine: Machine, site: Site, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_]) -> None:
-    groups = _groups(machine)[part.lanes]
+    groups = machine.groups.present(Grouped.COPIES)[part.lanes]
     # A starting copy as the search for data races sees it
     flight = Flight.begun(len(part.lanes))
     access = Access(site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, flight=flight)
@@ -31,53 +32,62 @@ def _issue(machine: Machine, site: Site, part: Part, data: NDArray[np.uint8], va
 
 
 def commit_copies(machine: Machine, mask: Mask | None) -> None:
-    _groups(machine)[machine.active(mask)] += 1
+    machine.groups.close(Grouped.COPIES, machine.active(mask))
 
 
 def _wait(machine: Machine, mask: Mask | None, allowed: int | None) -> None:
     """End the copies of the given threads, except the last `allowed` groups; None waits for every copy."""
-    counts = _groups(machine)
+    before = machine.groups.before(Grouped.COPIES, allowed or 0)
     present = np.zeros(machine.shape.lanes, np.bool_)
     present[machine.active(mask)] = True
     for copy in machine.copies:
         lanes = copy.part.lanes
         done = copy.waits & present[lanes]
         if allowed is not None:
-            done &= copy.groups < counts[lanes] - allowed
+            done &= copy.groups <= before[lanes]
         if done.any():
-            part = Part(copy.part.allocation, copy.part.offsets[done], lanes[done])
-            write_part(machine, part, copy.data[done], copy.valid[done])
-            copy.waits &= ~done
+            _write(machine, copy, done)
             machine.races.landed(copy.access, done)
+    for line, handed in machine.handed.items():
+        over = present & (handed.times > 0)
+        if allowed is not None:
+            over &= handed.groups <= before
+        if (own := np.flatnonzero(over)).size:
+            machine.races.ended(Transfer(line, handed.times[own]), own, 1)
     machine.copies = [copy for copy in machine.copies if copy.waits.any()]
     _tell(machine)
 
 
-def hand_over(machine: Machine, lanes: NDArray[np.intp], ends: Callable[[NDArray[np.intp]], Transfer]) -> bool:
-    """Let a barrier in shared memory wait for all earlier copies of these threads.
+def hand_over(
+    machine: Machine, lanes: NDArray[np.intp], ends: Callable[[NDArray[np.intp]], Transfer], key: Hashable
+) -> None:
+    """Let a phase `key` of a barrier in shared memory wait for all earlier copies of these threads.
 
     ends: what then ends the copies of some threads
-    return: False if a copy belongs to other threads, too
     """
+    transfer = ends(lanes)
+    for line, handed in machine.handed.items():
+        if line != transfer.line and (some := lanes[handed.times[lanes] > 0]).size:
+            machine.races.ends_with(Transfer(line, handed.times[some]), some, key)
+    handed = machine.handed.setdefault(transfer.line, Handed.none(machine.shape.lanes))
     for copy in machine.copies:
         own = copy.waits & np.isin(copy.part.lanes, lanes)
-        if not own.any():
-            continue
-        if not own.all():
-            return False
-        write_part(machine, copy.part, copy.data, copy.valid)
-        copy.waits &= ~own
-        copy.access.transfer = ends(copy.part.lanes)
-        machine.races.transferred(copy.access)
+        if own.any():
+            _write(machine, copy, own)
+            there = copy.part.lanes[own]
+            machine.races.transferred(copy.access, own, ends(there))
+            handed.groups[there] = copy.groups[own]
+            handed.times[there] = ends(there).times
+    machine.races.ends_with(transfer, lanes, key)
     machine.copies = [copy for copy in machine.copies if copy.waits.any()]
     _tell(machine)
-    return True
 
 
-def _groups(machine: Machine) -> NDArray[np.int64]:
-    if machine.groups is None:
-        machine.groups = np.zeros(machine.shape.lanes, np.int64)
-    return machine.groups
+def _write(machine: Machine, copy: PendingCopy, chosen: NDArray[np.bool_]) -> None:
+    """Write what the chosen threads copied. They needn't wait for it any more."""
+    part = Part(copy.part.allocation, copy.part.offsets[chosen], copy.part.lanes[chosen])
+    write_part(machine, part, copy.data[chosen], copy.valid[chosen])
+    copy.waits &= ~chosen
 
 
 def _tell(machine: Machine) -> None:

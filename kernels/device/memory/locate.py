@@ -31,7 +31,7 @@ _LARGE_RANK = 14
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An access of an instruction: number and line, state space, bytes per thread, kind, strength and change."""
+    """An access of an instruction: number and line, state space, bytes per thread; the rest as in `Where`."""
 
     pc: int
     line: int | None
@@ -40,6 +40,7 @@ class Site:
     kind: Kind
     strength: Strength = Strength.PLAIN
     change: str = ""
+    by_warp: bool = False
 
     @property
     def store(self) -> bool:
@@ -48,7 +49,7 @@ class Site:
     @property
     def where(self) -> Where:
         """Return the same for the search for data races."""
-        return Where(self.pc, self.kind, self.size, self.strength, self.change)
+        return Where(self.pc, self.kind, self.size, self.strength, self.change, self.by_warp)
 
 
 @dataclass(slots=True)

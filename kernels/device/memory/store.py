@@ -23,7 +23,7 @@ _MIX = np.int64(1_000_003)
 def store_step(form: Form, pc: int, line: int | None, place: Place, sources: tuple[int, ...]) -> Step:
     strong = form.strength is not Strength.PLAIN
     change = STORE if strong else ""
-    site = Site(pc, line, form.space, form.size * form.count, Kind.WRITE, form.strength, change)
+    site = Site(pc, line, form.space, form.size * form.count, Kind.WRITE, form.strength, change, form.by_warp)
 
     def store(machine: Machine, mask: Mask | None) -> None:
         unset = machine.unset

@@ -15,13 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.observers.knowledge import NOTHING, Ids, Knowledge, Moment, Times, barriers_of, distinct, too_often
-from kernels.device.state.accesses import BEGIN, Access, Kind, Strength, Transfer
+from kernels.device.state.accesses import BEGIN, HALF_FENCE, Access, Kind, Strength, Transfer
 from kernels.device.state.geometry import WARP, clusters_of
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 
-Location = dict[int | None, int]
-"""A number of knowledge for each scope: a block, below 0 a cluster, or None for all blocks."""
+Location = dict[Hashable, int]
+"""A number of knowledge for each scope: a block, below 0 a cluster, or None for all blocks.
+
+With a proxy: what was shown to it.
+"""
 Table = dict[tuple[int, int], Location]
 """The locations of a variable by byte offset, and in shared memory also by the column of its block."""
 
@@ -61,10 +64,11 @@ def offsets_of(
     return cells[::pieces] * unit, lanes[::pieces], access.columns(machine.shape, unit)[::pieces]
 
 
-PROXY = "proxy"
-"""The scope of fences between threads' own accesses and the async proxy."""
+Proxy = str
+"""The async proxy by the memory that it accesses: "shared" or "global"."""
 
-Scope = Strength | str
+Scope = Strength | Proxy
+Pending = Strength | tuple[Strength, Proxy]
 Grid = NDArray[np.bool_]
 Groups = NDArray[np.int64]
 _Number = TypeVar("_Number", np.int32, np.int64)
@@ -78,7 +82,7 @@ class _Object:
     """What threads that arrived at an object left there for threads that wait."""
 
     known: int = NOTHING
-    pending: dict[Strength, int] = field(default_factory=dict)
+    pending: dict[Pending, int] = field(default_factory=dict)
     released: dict[Scope, int] = field(default_factory=dict)
 
 
@@ -97,6 +101,7 @@ class Clocks:
         self._updates = 0
         self._lines: dict[tuple[int, Hashable], int] = {}
         self.seen = False
+        self._proxies: dict[Proxy, None] = {}
 
     def start(self, machine: Machine) -> None:
         self._machine = machine
@@ -111,18 +116,18 @@ class Clocks:
         self._time: Times = np.zeros((self._threads, 1), np.int32)
         self._rows: Times | None = None
         self._others: Ids | None = None
-        self._pending: dict[Strength, Ids] = {}
+        self._pending: dict[Pending, Ids] = {}
         self._released: dict[Scope, Ids] = {}
         self._objects: dict[tuple[int, Hashable], _Object] = {}
         self._fenced: dict[tuple[int, int, int], int] = {}
-        self._copied: set[Scope | None] = set()
+        self._copied: set[Pending | None] = set()
         self.locations.start()
         self._when: Moment | None = None
 
     def now(self) -> Moment:
         if self._when is None:
             self._copied.clear()
-            pending = dict(self._pending)
+            pending = {kind: ids for kind, ids in self._pending.items() if isinstance(kind, Strength)}
             self._when = Moment(self._blocks, self._interval, self._time, self._rows, self._others, pending)
         return self._when
 
@@ -315,7 +320,10 @@ class Clocks:
     def acquire(self, mask: Mask | None, scope: Strength) -> None:
         whole = self._whole(mask)
         for kind, numbers in self._pending.items():
-            if kind <= scope:
+            if not isinstance(kind, Strength):
+                if kind[0] <= scope:
+                    self._show(kind[1], mask, numbers)
+            elif kind <= scope:
                 known = self._ids(self._others)
                 self._others = np.where(whole, self.knowledge.join_all(known, numbers), known)
         self._when = None
@@ -323,8 +331,24 @@ class Clocks:
     def release(self, mask: Mask | None, scope: Strength) -> None:
         self._fence(mask, [kind for kind in self._scopes if kind <= scope])
 
-    def fence_proxy(self, mask: Mask | None) -> None:
-        self._fence(mask, [PROXY])
+    def fence_proxy(self, mask: Mask | None, proxies: Sequence[Proxy]) -> None:
+        self._proxies.update(dict.fromkeys(proxies))
+        self._fence(mask, proxies)
+
+    def acquire_proxy(self, mask: Mask | None, proxy: Proxy) -> None:
+        if (numbers := self._released.get(HALF_FENCE)) is not None:
+            grid = [(column, threads) for column, threads in self._by_column(mask)]
+            made = self._ids(None)
+            for column, threads in grid:
+                made[threads, column] = [self._released_by_one(numbers, each, column) for each in threads.tolist()]
+            self._show(proxy, mask, made)
+
+    def _show(self, proxy: Proxy, mask: Mask | None, numbers: Ids) -> None:
+        """Note that what these numbers stand for is visible to a proxy, for threads of the mask."""
+        for column, threads in self._by_column(mask):
+            own = numbers[threads, column]
+            for number in distinct(own[own > 0]):
+                self._release_more(proxy, threads[own == number], column, number)
 
     def fence_begin(self, mask: Mask | None) -> None:
         self._fence(mask, [BEGIN])
@@ -354,11 +378,13 @@ class Clocks:
         for offset, lane, copy, fails in zip(*lists, strict=True):
             thread, column = divmod(lane, self._columns)
             location = there.setdefault((offset, copy), {})
-            scopes: list[tuple[Strength, int | None]] = [(Strength.BLOCK, int(self._blocks[column]))]
+            scopes: list[tuple[Pending, Hashable]] = [(Strength.BLOCK, int(self._blocks[column]))]
             if where.strength >= Strength.CLUSTER and Strength.CLUSTER in self._scopes:
                 scopes.append((Strength.CLUSTER, int(self._clusters[column])))
             if where.strength is Strength.DEVICE:
                 scopes.append((Strength.DEVICE, None))
+            for proxy in self._proxies:
+                scopes += [((kind, proxy), (key, proxy)) for kind, key in scopes if isinstance(kind, Strength)]
             seen = {scope: location.get(key, NOTHING) for scope, key in scopes} if sees else {}
             # A plain store replaces what atomics released at the location.
             if where.kind is Kind.WRITE:
@@ -381,7 +407,7 @@ class Clocks:
             found |= numbers.reshape(-1)[lanes] != NOTHING
         return found
 
-    def _see(self, seen: dict[Strength, int], thread: int, column: int, *, acquires: bool) -> None:
+    def _see(self, seen: dict[Pending, int], thread: int, column: int, *, acquires: bool) -> None:
         join = self.knowledge.join
         for scope, number in seen.items():
             if not number:
@@ -392,21 +418,30 @@ class Clocks:
                 self._copied.add(scope)
                 self._pending[scope] = self._ids(self._pending.get(scope))
             self._pending[scope][thread, column] = join(int(self._pending[scope][thread, column]), number)
-            if acquires:
+            if acquires and not isinstance(scope, Strength):
+                self._release_more(scope[1], np.array([thread]), column, number)
+            elif acquires:
                 if self._others is None or None not in self._copied:
                     self._copied.add(None)
                     self._others = self._ids(self._others)
                 self._others[thread, column] = join(int(self._others[thread, column]), number)
 
     def _release(
-        self, location: Location, scopes: list[tuple[Strength, int | None]], thread: int, column: int, *, now: bool
+        self, location: Location, scopes: list[tuple[Pending, Hashable]], thread: int, column: int, *, now: bool
     ) -> None:
         current = self._knowledge_at(self.now(), np.array([thread]), column) if now else NOTHING
-        for scope, key in scopes:
-            numbers = self._released.get(scope)
-            made = NOTHING if numbers is None else self._released_by_one(numbers, thread, column)
-            if number := self.knowledge.join(made, current):
+        for kind, key in scopes:
+            scope, proxy = (kind, None) if isinstance(kind, Strength) else kind
+            number = self.knowledge.join(self._made(scope, thread, column), current)
+            if number and proxy is not None:
+                number = self._made(proxy, thread, column)
+            if number:
                 location[key] = self.knowledge.join(location.get(key, NOTHING), number)
+
+    def _made(self, scope: Scope, thread: int, column: int) -> int:
+        """Return what the fences of a thread, and of threads that it met, made visible in a scope."""
+        numbers = self._released.get(scope)
+        return NOTHING if numbers is None else self._released_by_one(numbers, thread, column)
 
     # -- the async proxy ----------------------------------------------------------------------------------------------
 
@@ -442,9 +477,9 @@ class Clocks:
             np.maximum.at(times, lanes[here] // self._columns, transfer.times[here].astype(np.int32))
             yield column, self.knowledge.extend(NOTHING, int(lines[here][0]), (0, times))
 
-    def shown(self, lanes: NDArray[np.intp]) -> Ids:
+    def shown(self, lanes: NDArray[np.intp], proxy: Proxy) -> Ids:
         """Return what is visible to the async proxy when these threads start an operation of it."""
-        numbers = self._released.get(PROXY)
+        numbers = self._released.get(proxy)
         if numbers is None:
             return np.zeros(len(lanes), np.int32)
         threads, columns = np.divmod(lanes, self._columns)

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.observers.entries import Entries
+from kernels.device.observers.entries import LANE_BITS, Entries
 from kernels.device.observers.knowledge import Ids, Knowledge, Moment, barriers_of
 from kernels.device.state.accesses import BEGIN, NEVER_COMMUTES, STORE, Kind, Strength, Where
 from kernels.device.state.geometry import WARP, clusters_of
@@ -59,6 +59,7 @@ class Order:
         self._change = np.array([number[change] for change in self._changes], np.int64)
         self._writes = np.array([site.kind.writes for site in sites], np.bool_)
         self._begins = np.array([site.change == BEGIN for site in sites], np.bool_)
+        self._of_warps = self._writes & np.array([site.by_warp for site in sites], np.bool_)
 
     def ordered(self, earlier: Entries, later: Entries, *, volatile: bool = True, proxies: bool = True) -> Flags:
         """Whether, for each pair, the earlier access of this run comes first in every run.
@@ -67,9 +68,14 @@ class Order:
         proxies: whether a write must also be visible to a later transfer
         """
         same = earlier["block"] == later["block"]
-        own = same & (earlier["thread"] == later["thread"])
+        own = (same & (earlier["thread"] == later["thread"])) | (earlier["event"] == later["event"])
         # A thread's own accesses are in order, but its asynchronous copy ends only at a wait.
         found: Flags = own & (earlier["landed"] <= later["event"])
+        if self._of_warps.any():
+            # Each thread stores its own elements, in order.
+            both = self._of_warps[earlier["site"]] & self._of_warps[later["site"]]
+            both &= earlier["event"] >> LANE_BITS != later["event"] >> LANE_BITS
+            found |= both & same & (earlier["thread"] // WARP == later["thread"] // WARP)
         begun = self._begun(later)
         transfer = earlier["home"] < 0
         found |= same & ~transfer & (earlier["interval"] < begun)
@@ -82,7 +88,7 @@ class Order:
             if volatile and moment.pending:
                 found[chosen] |= self._visible(moment, *pairs)
         if proxies and (later["shown"] >= 0).any():
-            across = np.flatnonzero((later["shown"] >= 0) & ~transfer & self._writes[earlier["site"]])
+            across = np.flatnonzero((later["shown"] >= 0) & earlier["generic"] & self._writes[earlier["site"]])
             found[across] &= self._told(later["shown"][across], earlier.take(across))
         return found
 
@@ -203,6 +209,7 @@ class Order:
         new[1:] = (self._stores[site[1:]] & other) | (
             (entries["key"][1:] != entries["key"][:-1]) | (kind[1:] != kind[:-1]) | alone[1:] | alone[:-1]
         )
+        new[1:] &= (entries["event"][1:] != entries["event"][:-1]) | (entries["key"][1:] != entries["key"][:-1])
         number: Index = np.cumsum(new) - 1
         return number
 
@@ -234,7 +241,7 @@ class Order:
         turned = entries["event"][one] > entries["event"][other]
         kept = (entries["block"][one] != entries["block"][other]) | (entries["thread"][one] != entries["thread"][other])
         kept |= (entries["landed"][one] >= 0) | (entries["landed"][other] >= 0)
-        kept &= one != other
+        kept &= entries["event"][one] != entries["event"][other]
         if mirrored:
             kept &= one < other
         earlier, later = np.where(turned, other, one)[kept], np.where(turned, one, other)[kept]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kernels.device.observers.knowledge import Moment
 from kernels.device.observers.suspects import Flags
-from kernels.device.state.accesses import NEVER, Access
+from kernels.device.state.accesses import NEVER, Access, Transfer
 from kernels.device.state.machine import Machine
 
 Entries = NDArray[np.void]
@@ -31,6 +31,7 @@ ENTRY = np.dtype(
         ("value", np.int64),  # for an atomic that sets a value, the value
         ("home", np.int64),  # whose clock `interval` and `time` are: the block's, or below 0 a line's of transfers
         ("shown", np.int32),  # the number of what its thread had shown to the async proxy; -1 if it needs no fence
+        ("generic", np.bool_),  # whether it isn't an operation of the async proxy
     ]
 )
 _BYTES = np.dtype((np.void, ENTRY.itemsize))
@@ -43,7 +44,8 @@ LANE_BITS = 24
 class Noted:
     """One access. `variable` and `site` are numbers, `event` counts accesses.
 
-    homes, shown: for a transfer, `home` and `shown` of each listed thread
+    homes, times: for a transfer, `home` and `time` of each listed thread; 0 if its end isn't known yet
+    shown: likewise
     """
 
     machine: Machine
@@ -54,7 +56,15 @@ class Noted:
     variable: int
     site: int
     homes: NDArray[np.int64] | None = None
+    times: NDArray[np.int64] | None = None
     shown: NDArray[np.int32] | None = None
+
+    def end_by(self, chosen: NDArray[np.bool_] | slice, transfer: Transfer, homes: NDArray[np.int64]) -> None:
+        """Note what ends the operations of the chosen threads. homes: the numbers of its lines."""
+        assert self.access.lanes is not None
+        if self.homes is None or self.times is None:
+            self.homes, self.times = (np.zeros(len(self.access.lanes), np.int64) for _ in range(2))
+        self.homes[chosen], self.times[chosen] = homes, transfer.times
 
     @property
     def alike(self) -> bool:
@@ -67,7 +77,7 @@ class Noted:
     def under_way(self) -> bool:
         """Whether it is an asynchronous copy for which some of its threads have not waited."""
         flight = self.access.flight
-        return flight is not None and self.homes is None and bool((flight.event >= NEVER).any())
+        return flight is not None and bool(((flight.event >= NEVER) & (self.homes is None or self.homes == 0)).any())
 
     def lasts(self, passed: NDArray[np.int64]) -> bool:
         """Whether it may still race after the barriers that the blocks have passed."""
@@ -77,6 +87,7 @@ class Noted:
         """Return the rows of the cells, of `unit` bytes each, in suspect words. `alike`: of the first block only."""
         cells, lanes = self.access.cells(self.machine.shape, unit, alike=alike)
         at = np.arange(len(cells)) // max(1, self.access.where.size // unit)
+        per_event = max(1, len(cells) // 2 if self.access.where.by_warp else len(cells))
         chosen = suspects[cells * unit // 4]
         cells, lanes, at = cells[chosen], lanes[chosen], at[chosen]
         columns = 1 if alike else self.machine.shape.blocks
@@ -86,24 +97,27 @@ class Noted:
         own = self.access.allocation.space == "shared"
         owner = column if self.access.owners is None else self.access.owners[at]
         made["key"] = (self.variable << _NAME_BITS) + (cells * columns + owner if own else cells)
-        made["event"] = (self.event << LANE_BITS) + np.flatnonzero(chosen)
+        # Both entries of a warp's access are one event.
+        made["event"] = (self.event << LANE_BITS) + np.flatnonzero(chosen) % per_event
         made["block"], made["thread"], made["column"] = moment.blocks[column], thread, column
         made["when"], made["site"] = self.when, self.site
         if self.access.stored is not None:
             made["value"] = self.access.stored[lanes]
         made["home"], made["shown"] = made["block"], -1
-        if self.homes is not None and self.access.transfer is not None:
-            made["home"], made["time"] = self.homes[at], self.access.transfer.times[at]
-            made["landed"] = NEVER << LANE_BITS
-            if self.shown is not None:
-                made["shown"] = self.shown[at]
-        elif flight is None:
+        made["generic"] = self.access.transfer is None
+        if flight is None:
             made["interval"] = moment.interval[column]
             made["time"] = moment.time[thread, column % moment.time.shape[1]]
             made["landed"] = -1
         else:
             made["interval"], made["time"] = flight.interval[at], flight.time[at]
             made["landed"] = flight.event[at] << LANE_BITS
+        if self.homes is not None and self.times is not None:
+            ends = self.homes[at] < 0
+            made["home"][ends], made["time"][ends] = self.homes[at][ends], self.times[at][ends]
+            made["landed"][ends], made["interval"][ends] = NEVER << LANE_BITS, 0
+            if self.shown is not None:
+                made["shown"] = self.shown[at]
         return made
 
 

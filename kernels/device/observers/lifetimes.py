@@ -112,8 +112,8 @@ class Lifetimes:
         thread, column, owners, remote = self._places(access)
         rows = np.zeros(len(remote), ENTRY)
         rows["key"], rows["thread"] = owners, thread
-        if access.transfer is not None and noted.homes is not None:
-            rows["home"], rows["time"] = noted.homes[remote], access.transfer.times[remote]
+        if noted.homes is not None and noted.times is not None:
+            rows["home"], rows["time"] = noted.homes[remote], noted.times[remote]
         else:
             rows["home"], rows["interval"] = moment.blocks[column], moment.interval[column]
             rows["time"] = moment.time[thread, column % moment.time.shape[1]]

@@ -110,8 +110,9 @@ class RaceObserver(Unwatched):
         variable = self._variables.setdefault(name, len(self._variables))
         noted = Noted(self._machine, access, moment, self._moment, self._event, variable, self._site(access))
         if access.transfer is not None and access.lanes is not None:
-            noted.homes = self._clocks.lines(access.transfer, access.lanes)
-            noted.shown = self._clocks.shown(access.lanes) if access.transfer.proxy else None
+            noted.end_by(slice(None), access.transfer, self._clocks.lines(access.transfer, access.lanes))
+            if access.transfer.proxy:
+                noted.shown = self._clocks.shown(access.lanes, access.allocation.space)
         if access.owners is not None and (early := self._lifetimes.record(noted, self._clocks.knowledge)) is not None:
             self._report.outlive(self._lines[access.where.pc], early)
         if block is not None:
@@ -153,12 +154,11 @@ class RaceObserver(Unwatched):
         flight.time[chosen] = moment.time[thread, column % moment.time.shape[1]]
         flight.event[chosen] = self._event
 
-    def transferred(self, access: Access) -> None:
-        assert access.transfer is not None
+    def transferred(self, access: Access, chosen: NDArray[np.bool_], transfer: Transfer) -> None:
         assert access.lanes is not None
         for noted in (*self._block, *self._grid):
             if noted.access is access:
-                noted.homes = self._clocks.lines(access.transfer, access.lanes)
+                noted.end_by(chosen, transfer, self._clocks.lines(transfer, access.lanes[chosen]))
 
     def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable, shift: int = 0) -> None:
         self._clocks.ends_with(transfer, lanes, key, shift)
@@ -166,8 +166,11 @@ class RaceObserver(Unwatched):
     def ended(self, transfer: Transfer, lanes: NDArray[np.intp], together: int) -> None:
         self._clocks.ended(transfer, lanes, together)
 
-    def fence_proxy(self, mask: Mask | None) -> None:
-        self._clocks.fence_proxy(mask)
+    def fence_proxy(self, mask: Mask | None, proxies: Sequence[str]) -> None:
+        self._clocks.fence_proxy(mask, proxies)
+
+    def acquire_proxy(self, mask: Mask | None, proxy: str) -> None:
+        self._clocks.acquire_proxy(mask, proxy)
 
     def fence_begin(self, mask: Mask | None) -> None:
         self._clocks.fence_begin(mask)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.state.accesses import NEVER_COMMUTES, Access, Cells, Kind, Numbers, Strength, Where
+from kernels.device.state.accesses import NEVER_COMMUTES, Access, Cells, Kind, Numbers, Strength, Transfer, Where
 from kernels.device.state.machine import Machine, Unwatched
 
 _MOST_PENDING = 4096
@@ -96,6 +96,17 @@ class _Meeting:
 
 
 _FAR = np.int64(1) << 62
+_USERS = 4
+"""Each thread has so many numbers: its own, and others for reads and writes of its whole warp."""
+
+
+def _user(where: Where, threads: Numbers) -> Numbers:
+    """Return the numbers under which threads enter cells. A warp's access isn't its thread's own."""
+    numbers = threads * _USERS
+    if where.by_warp:
+        # The second half names other threads of the warps, which would make each such access a suspect.
+        numbers = np.tile(numbers[: len(numbers) // 2], 2) + (2 if where.kind.writes else 1)
+    return numbers
 
 
 def _flag(where: Where, strength: Strength) -> int:
@@ -146,7 +157,7 @@ class SuspectFinder(Unwatched):
         if access.owners is not None:
             self.suspects.remote.add(access.allocation.name)
         if access.transfer is not None:
-            self.transferred(access)
+            self._transfers(access)
             return
         if access.owners is not None:
             self._suspect(access)
@@ -165,7 +176,10 @@ class SuspectFinder(Unwatched):
             self._seen.add(access.key())
             self._enter_in_grid(access)
 
-    def transferred(self, access: Access) -> None:
+    def transferred(self, access: Access, chosen: Flags, transfer: Transfer) -> None:  # noqa: ARG002
+        self._transfers(access)
+
+    def _transfers(self, access: Access) -> None:
         """Note an operation of the async proxy. Barriers of blocks don't order it."""
         self.suspects.transferred.add(access.allocation.name)
         self._suspect(access)
@@ -218,7 +232,7 @@ class SuspectFinder(Unwatched):
 
     def result(self) -> Suspects:
         self._look_at_changes("global")
-        threads = self._machine.shape.threads if self._grid else 1
+        threads = self._machine.shape.threads * _USERS if self._grid else 1
         for name, meeting in self._grid.items():
             found = meeting.suspects(self._kinds)
             if found.any():
@@ -243,7 +257,7 @@ class SuspectFinder(Unwatched):
         thread, column = np.divmod(lanes, machine.shape.blocks)
         # Numbers through the whole grid show with two extremes whether threads and blocks differ.
         threads = (self._passed + column) * machine.shape.threads + thread
-        meeting.enter(access, cells, threads)
+        meeting.enter(access, cells, _user(access.where, threads))
 
     def _enter_pending(self, *, alike: bool = False) -> None:
         columns = 1 if alike else self._machine.shape.blocks
@@ -253,7 +267,7 @@ class SuspectFinder(Unwatched):
             threads = lanes // columns
             if access.flight is not None:  # it runs parallel to its thread and other copies
                 threads = threads + number * self._machine.shape.threads
-            meeting.enter(access, cells * columns + lanes % columns, threads)
+            meeting.enter(access, cells * columns + lanes % columns, _user(access.where, threads))
         self._pending.clear()
 
     def _note(self, blocks: NDArray[np.bool_] | None, *, alike: bool) -> bool:

@@ -88,6 +88,11 @@ def is_tensor(instruction: Instruction) -> bool:
     return instruction.head in _TENSORS and not instruction.opcode.startswith(_WGMMA_ORDER)
 
 
+def is_product(instruction: Instruction) -> bool:
+    """Whether four warps multiply together here."""
+    return instruction.head == "wgmma" and is_tensor(instruction)
+
+
 def is_jump(instruction: Instruction) -> bool:
     """Whether control may jump here."""
     return instruction.head in {"bra", "brx", *ENDS} or instruction.opcode in ENDS

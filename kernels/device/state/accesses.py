@@ -56,6 +56,9 @@ BLIND = "blind"
 BEGIN = "begin"
 """The change that makes a barrier in shared memory, for which there is a fence of its own."""
 
+HALF_FENCE = "half of a fence"
+"""A proxy that stands for what threads released to the async proxy, until a later thread acquires it."""
+
 NEVER_COMMUTES = frozenset({OLD, BLIND})
 
 
@@ -64,6 +67,7 @@ class Where:
     """An instruction that accesses memory: its number, its kind, and the bytes per thread.
 
     change: how an atomic changes memory. Only changes of one name commute: "add.u4" with another "add.u4"
+    by_warp: whether all threads of a warp make it together, so that none of them makes it alone
     """
 
     pc: int
@@ -71,6 +75,7 @@ class Where:
     size: int
     strength: Strength = Strength.PLAIN
     change: str = ""
+    by_warp: bool = False
 
     @property
     def stores(self) -> bool:
@@ -143,6 +148,9 @@ class Access:
     def cells(self, shape: Shape, unit: int, *, alike: bool = False) -> tuple[Cells, Numbers]:
         """Return pairs of a cell and the number (lane) of a thread that accesses it. A cell has `unit` bytes.
 
+        An access of a whole warp has all pairs twice, the second time with another thread: order for both threads is
+        order for the warp, because no other access can be of both.
+
         alike: for the first block only, which represents all
         """
         columns = 1 if alike else shape.blocks
@@ -157,10 +165,13 @@ class Access:
             words = np.zeros((1, 1), np.int64) if self.words is None else self.words.array
             whole = np.broadcast_to(words, (shape.threads, columns)).reshape(-1)
             starts = (whole[lanes].astype(np.int64) + self.shift) * (4 // unit)
-        if pieces == 1:
-            return starts, lanes
-        cells = (starts[:, np.newaxis] + np.arange(pieces)).reshape(-1)
-        return cells, np.repeat(lanes, pieces)
+        if pieces > 1:
+            starts = (starts[:, np.newaxis] + np.arange(pieces)).reshape(-1)
+            lanes = np.repeat(lanes, pieces)
+        if self.where.by_warp:
+            others = (lanes // columns ^ 1) * columns + lanes % columns
+            starts, lanes = np.tile(starts, 2), np.concatenate((lanes, others))
+        return starts, lanes
 
     def columns(self, shape: Shape, unit: int, *, alike: bool = False) -> Numbers:
         """Return, for each pair of `cells`, the column of the block that owns the copy; 0 for global memory."""
@@ -241,3 +252,18 @@ class PendingCopy:
     groups: NDArray[np.int64]
     access: Access
     waits: NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class Handed:
+    """The last copies of each thread for which a barrier in shared memory waits: their groups, and when they end.
+
+    times: as in `Transfer`; 0 without such a copy
+    """
+
+    groups: NDArray[np.int64]
+    times: NDArray[np.int64]
+
+    @staticmethod
+    def none(lanes: int) -> Handed:
+        return Handed(np.zeros(lanes, np.int64), np.zeros(lanes, np.int64))

@@ -20,6 +20,9 @@ class _Counted:
     count: int
 
 
+_Key = tuple[Verdict, int | None, int | None, Severity]
+
+
 class Findings:
     """All findings of one run. The first instance of a finding gives its example.
 
@@ -28,7 +31,8 @@ class Findings:
 
     def __init__(self, sizes: str = "") -> None:
         self.sizes = sizes
-        self._found: dict[tuple[Verdict, int | None, int | None, Severity], _Counted] = {}
+        self._found: dict[_Key, _Counted] = {}
+        self._late: dict[_Key, _Counted] = {}
 
     def add(
         self,
@@ -39,24 +43,29 @@ class Findings:
         *,
         other_line: int | None = None,
         severity: Severity = Severity.ERROR,
+        late: bool = False,
     ) -> None:
         """Count a finding.
 
         describe: returns the example, the sentence and its facts; it is called only the first time
+        late: whether it says nothing new if another finding names its line
         """
         key = (kind, line, other_line, severity)
-        known = self._found.get(key)
+        found = self._late if late else self._found
+        known = found.get(key)
         if known is not None:
             known.count += count
-        elif len(self._found) < MAX_FINDINGS:
+        elif len(found) < MAX_FINDINGS:
             example, message, *facts = describe()
-            self._found[key] = _Counted(example, message, facts[0] if facts else Facts(), count)
+            found[key] = _Counted(example, message, facts[0] if facts else Facts(), count)
 
     def has(self, kind: Verdict) -> bool:
         return any(found == kind for found, _, _, _ in self._found)
 
     def result(self) -> tuple[Finding, ...]:
+        named = {each for _, line, other, _ in self._found for each in (line, other)}
+        late = {key: seen for key, seen in self._late.items() if key[1] not in named}
         return tuple(
             Finding(kind, seen.message, line, other, seen.count, seen.example, severity, facts=seen.facts)
-            for (kind, line, other, severity), seen in self._found.items()
+            for (kind, line, other, severity), seen in (*self._found.items(), *late.items())
         )

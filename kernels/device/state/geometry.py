@@ -12,6 +12,8 @@ from kernels.device.state.space import Shape
 from kernels.launch import Launch
 
 WARP = 32
+WARPGROUP = 4 * WARP
+"""The threads that start a product together with `wgmma`."""
 Coordinates = tuple[int, int, int]
 
 

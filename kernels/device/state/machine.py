@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.state.accesses import Access, PendingCopy, Strength, Transfer
+from kernels.device.state.accesses import Access, Handed, PendingCopy, Strength, Transfer
 from kernels.device.state.findings import Described, Findings
 from kernels.device.state.geometry import WARP, Coordinates, Geometry
+from kernels.device.state.groups import Groups
 from kernels.device.state.mask import Mask
 from kernels.device.state.printer import Printer
+from kernels.device.state.product_registers import ProductRegisters
 from kernels.device.state.space import LOCAL_BASE, SHARED_BASE, Memory
 from kernels.device.state.unset_values import UnsetObserver
 from kernels.device.state.values import INTEGER, Array, Lanes, Value, from_array, uniform
@@ -27,10 +29,11 @@ class Machine:
     epochs: for each block, how many barriers it has passed
     steps: how many instructions were issued
     copies: asynchronous copies for which some thread still has to wait
-    groups: for each thread, how many groups of copies it has closed
+    groups: of asynchronous operations
+    handed: asynchronous copies for which barriers in shared memory wait, by the line of their ends
+    fresh: barriers in shared memory by name and offset, with the blocks where no fence followed their initialisation
     awaited: for each barrier in shared memory by name and offset, the bytes that its phase needs, for each block
-    bulk_groups: for each thread, the number of the group to which its next bulk copy belongs
-    warpgroup_groups: for each thread, the number of the group to which its next product of four warps belongs
+    products: what threads did to the registers of products of four warps; made with the first use
     backwards: whether atomics of one instruction take effect from the last thread to the first
     alternates: whether this holds for every second such instruction only, so that two counters don't agree
     asked_who_is_active: whether a thread executed `__activemask()`
@@ -43,21 +46,22 @@ class Machine:
         "asked_who_is_active",
         "awaited",
         "backwards",
-        "bulk_groups",
         "copies",
         "epochs",
         "findings",
+        "fresh",
         "geometry",
         "groups",
+        "handed",
         "launch",
         "memory",
         "output",
+        "products",
         "races",
         "registers",
         "shape",
         "steps",
         "unset",
-        "warpgroup_groups",
     )  # fmt: skip
 
     def __init__(self, geometry: Geometry, memory: Memory, findings: Findings, registers: int) -> None:
@@ -70,10 +74,11 @@ class Machine:
         self.unset: UnsetObserver
         self.races: Unwatched
         self.copies: list[PendingCopy] = []
-        self.groups: NDArray[np.int64] | None = None
+        self.groups = Groups(self.shape.lanes)
+        self.handed: dict[Hashable, Handed] = {}
+        self.fresh: dict[tuple[str, int], NDArray[np.bool_]] = {}
         self.awaited: dict[tuple[str, int], NDArray[np.int64]] = {}
-        self.bulk_groups: NDArray[np.int64] | None = None
-        self.warpgroup_groups: NDArray[np.int64] | None = None
+        self.products: ProductRegisters | None = None
         self.output: Printer
         self.epochs = np.zeros((1, self.shape.blocks), np.int64)
         self.steps = 0
@@ -207,8 +212,8 @@ class Unwatched:
     def landed(self, access: Access, chosen: Grid) -> None:
         """The chosen threads of an asynchronous copy have waited for it."""
 
-    def transferred(self, access: Access) -> None:
-        """An asynchronous copy under way now ends like an operation of the async proxy."""
+    def transferred(self, access: Access, chosen: Grid, transfer: Transfer) -> None:
+        """Asynchronous copies of the chosen threads now end like operations of the async proxy."""
 
     def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable, shift: int = 0) -> None:
         """Operations of the async proxy end before an object of a block, as for `arrive`, is complete."""
@@ -219,8 +224,11 @@ class Unwatched:
         together: so many threads in a row know the ends of each other's operations
         """
 
-    def fence_proxy(self, mask: Mask | None) -> None:
-        """Threads executed a fence between their own accesses and those of the async proxy."""
+    def fence_proxy(self, mask: Mask | None, proxies: Sequence[str]) -> None:
+        """Threads executed a fence between their own accesses to these memories and those of the async proxy."""
+
+    def acquire_proxy(self, mask: Mask | None, proxy: str) -> None:
+        """Threads executed the second half of such a fence. Threads before them executed the first."""
 
     def fence_begin(self, mask: Mask | None) -> None:
         """Threads executed the fence for barriers in shared memory that they made."""

@@ -26,7 +26,10 @@ Origins = NDArray[np.int32]
 _REGISTER = 1 << 30
 _FLIGHT = 1 << 29
 """Marks a result that isn't there yet, with the number of its group of products and the instruction."""
+_SPOILED = _REGISTER | _FLIGHT
+"""Marks a value that was computed from such a result, with the number of the product's instruction."""
 _GROUP_BITS, _PC_BITS = 9, 20
+_PC = (1 << _PC_BITS) - 1
 MEMORY, ADDRESS, BRANCH = "reaches memory", "is used as an address", "decides a branch"
 
 
@@ -61,15 +64,19 @@ class UnsetObserver:
         element: one of them, as variable, byte and thread
         carried: the origins of unset values that were stored there
         """
+        self.note_element(pc, element)
+        here = np.int32(pc + 1)
+        found = here if carried is None else np.where(carried != 0, carried, here)
+        self.mark(register, np.where(missing, found, np.int32(0)).astype(np.int32), mask)
+
+    def note_element(self, pc: int, element: tuple[Allocation, int, int]) -> None:
+        """Note one of the unset elements that an instruction reads, as variable, byte and thread."""
         if pc not in self._elements:
             allocation, offset, lane = element
             block, thread = self._geometry.who(lane)
             name = element_name(allocation, offset)
             message = f"{self._geometry.lane_name(lane)} reads `{name}`, which no thread has written."
             self._elements[pc] = Example.at(name, block, (thread,)), message, Facts()
-        here = np.int32(pc + 1)
-        found = here if carried is None else np.where(carried != 0, carried, here)
-        self.mark(register, np.where(missing, found, np.int32(0)).astype(np.int32), mask)
 
     def note_absent(self, pc: int, partners: NDArray[np.int32], present: NDArray[np.bool_], mask: Mask | None) -> None:
         """Note a shuffle in which lanes read from `partners`, some of which take no part."""
@@ -88,7 +95,7 @@ class UnsetObserver:
         """Mark the result of a shuffle. A value from a thread that takes no part is unset; unset values stay unset."""
         if came is None and present.all() and register not in self.origins:
             return
-        nothing = np.zeros((1, 1), np.int32) if came is None else came
+        nothing = np.zeros((1, 1), np.int32) if came is None else spoiled(came)
         self.mark(register, np.where(present, nothing, np.int32(pc + 1)).astype(np.int32), mask)
 
     def clear(self, register: int, mask: Mask | None) -> None:
@@ -106,7 +113,7 @@ class UnsetObserver:
             if origins is not None:
                 merged = origins if merged is None else np.maximum(merged, origins)
         if merged is not None and not copies:
-            merged = np.where(merged == _REGISTER, np.int32(pc + 1), merged).astype(np.int32)
+            merged = spoiled(np.where(merged == _REGISTER, np.int32(pc + 1), merged).astype(np.int32))
         for result in results:
             if merged is not None:
                 self.mark(result, merged, mask)
@@ -135,7 +142,7 @@ class UnsetObserver:
     def choose(self, result: int, condition: NDArray[np.bool_], ways: tuple[int, int], mask: Mask | None) -> None:
         """Mark the result of a selection between two registers, thread by thread. Values not selected do no harm."""
         nothing = np.zeros((1, 1), np.int32)
-        chosen, other = (self.origins.get(way, nothing) for way in ways)
+        chosen, other = (spoiled(self.origins.get(way, nothing)) for way in ways)
         self.mark(result, np.where(condition, chosen, other).astype(np.int32), mask)
 
     def combine(
@@ -143,7 +150,7 @@ class UnsetObserver:
     ) -> None:
         """Mark the result of `and` or `or`. It is set where the value of a set source decides alone."""
         nothing = np.zeros((1, 1), np.int32)
-        origins = [self.origins.get(source, nothing) for source in sources]
+        origins = [spoiled(self.origins.get(source, nothing)) for source in sources]
         known = [(each == 0) & alone for each, alone in zip(origins, decides, strict=True)]
         unset = np.where(known[0] | known[1], nothing, np.maximum(*origins))
         self.mark(result, unset.astype(np.int32), mask)
@@ -181,8 +188,8 @@ class UnsetObserver:
             self._report(int(origin), pc, bad & (origins == origin), harm)
 
     def _report(self, origin: int, pc: int, where: NDArray[np.bool_], harm: str) -> None:
-        early = origin & (_REGISTER | _FLIGHT) == _FLIGHT
-        read_at = pc if origin == _REGISTER else (origin & (1 << _PC_BITS) - 1 if early else origin) - 1
+        early = bool(origin & _FLIGHT)
+        read_at = pc if origin == _REGISTER else (origin & _PC if early else origin) - 1
         line = self._lines[read_at]
 
         def describe() -> Described:
@@ -215,5 +222,16 @@ class UnsetObserver:
 
 
 def _flying(origins: Origins) -> NDArray[np.bool_]:
-    flying: NDArray[np.bool_] = origins & (_REGISTER | _FLIGHT) == _FLIGHT
+    flying: NDArray[np.bool_] = origins & _SPOILED == _FLIGHT
     return flying
+
+
+def spoiled(origins: Origins) -> Origins:
+    """The origins of values computed from values with these: a result that isn't there yet spoils them for good."""
+    flying = _flying(origins)
+    return np.where(flying, origins & _PC | _SPOILED, origins) if flying.any() else origins
+
+
+def landed(origins: Origins) -> Origins:
+    """The origins without results that aren't there yet, for the next product that adds to them."""
+    return np.where(_flying(origins), np.int32(0), origins)

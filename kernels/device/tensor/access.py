@@ -1,7 +1,8 @@
 """The steps that move matrices between memory and the registers of a warp.
 
-A matrix is read and written in pieces of at most 16 bytes, each by one thread, like ordinary vectors. So all checks of
-loads and stores hold for it.
+A matrix is read and written in pieces of at most 16 bytes, each at the address of one thread, like ordinary vectors. So
+all checks of loads and stores hold for it. But the data belong to other threads of the warp. So the search for races
+counts each piece as an access of two threads.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernels.device.memory.access import Step
+from kernels.device.ptx.pointers import GENERIC_SHIFT
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
+from kernels.device.state.operands import Place
+from kernels.device.state.space import SHARED_BASE
 from kernels.device.state.values import INTEGER, Array, Lanes, Value, from_array
 from kernels.device.tensor.forms import EIGHT, EightRows, MatrixAccess
 from kernels.device.tensor.fragments import Matrices, Words, packed, unpacked
@@ -21,6 +25,7 @@ from kernels.device.tensor.warps import Origins, Warps, element_origins, registe
 from kernels.facts import Mistake
 
 _LARGEST_PIECE = 16
+_SHARED = SHARED_BASE >> GENERIC_SHIFT
 
 
 class Pieces:
@@ -200,7 +205,12 @@ def _line_origins(pieces: Pieces, origins: Sequence[Origins | None], words: Sequ
 
 
 def rows_step(
-    form: EightRows, where: tuple[int | None, str], registers: Sequence[int | None], words: Sequence[int], access: Step
+    form: EightRows,
+    where: tuple[int | None, str],
+    registers: Sequence[int | None],
+    words: Sequence[int],
+    place: Place,
+    access: Step,
 ) -> Step:
     """The step of `ldmatrix` or `stmatrix`: each thread has the address of one row of a matrix.
 
@@ -209,6 +219,12 @@ def rows_step(
     line, name = where
     rows = 8 * form.count
 
+    def access_rows(machine: Machine, mask: Mask | None) -> None:
+        some = _threads_below(machine, mask, rows)
+        if form.space == "generic":
+            _check_shared(machine, some, place, line, name)
+        access(machine, some)
+
     def matrices_of(row_words: Words) -> Matrices:
         """Matrices from the words of their rows: warp by word by thread."""
         by_row = np.ascontiguousarray(row_words[:, :, :rows].transpose(0, 2, 1)).reshape(-1, 8, 4)
@@ -216,7 +232,7 @@ def rows_step(
 
     def load(machine: Machine, mask: Mask | None) -> None:
         warps = Warps(machine, mask, line, name)
-        access(machine, _threads_below(machine, mask, rows))
+        access_rows(machine, mask)
         loaded, origins = warps.gather(words, 32), warps.origins(words)
         found = EIGHT.words(matrices_of(loaded)).reshape(-1, form.count, WARP)
         warps.write(registers, found, mask)
@@ -234,9 +250,20 @@ def rows_step(
         warps.write(words, padded, None)
         if machine.unset.origins:
             warps.note_origins(words, None if origins is None else _word_origins(form, origins), None)
-        access(machine, _threads_below(machine, mask, rows))
+        access_rows(machine, mask)
 
     return store if form.store else load
+
+
+def _check_shared(machine: Machine, mask: Mask | None, place: Place, line: int | None, name: str) -> None:
+    """Refuse generic addresses outside shared memory."""
+    value = machine.registers[place.register]
+    addresses = np.broadcast_to(value.dense(INTEGER[value.bits]), (machine.shape.threads, machine.shape.blocks))
+    lanes = machine.active(mask)
+    outside = lanes[addresses.reshape(-1)[lanes].astype(np.int64) + place.displacement >> GENERIC_SHIFT != _SHARED]
+    if outside.size:
+        why = f"it gives {name} an address outside shared memory"
+        stop(machine, line, int(outside[0]), len(outside), why)
 
 
 def _row_origins(form: EightRows, origins: Origins) -> Origins:

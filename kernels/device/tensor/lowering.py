@@ -70,7 +70,7 @@ def _matrix(operands: Operands, item: Instruction, name: str, form: MatrixAccess
     pieces = Pieces(fragment.bits, form.lines, form.line_bytes, spare)
     base = operands.place(item.operands[place])
     addresses = Addresses(pieces, base.register, stride, fragment.bits, name, item.line)
-    words = Form(form.store, form.space, len(pieces.words), "b32")
+    words = Form(form.store, form.space, len(pieces.words), "b32", by_warp=True)
     run = access(words, Place(pieces.address, base.displacement), pieces.words)
     return matrix_step(form, addresses, pieces, (item.line, name), numbers, run)
 
@@ -80,5 +80,6 @@ def _rows(operands: Operands, item: Instruction, name: str, form: EightRows, acc
     find = operands.source if form.store else operands.target
     numbers = [find(part, 32) for part in _parts(item.operands[registers], form.count)]
     words = tuple(operands.spare(f"piece {number}") for number in range(1, 1 + _ROW_WORDS))
-    run = access(Form(form.store, form.space, _ROW_WORDS, "b32"), operands.place(item.operands[place]), words)
-    return rows_step(form, (item.line, name), numbers, words, run)
+    row = Form(form.store, form.space, _ROW_WORDS, "b32", by_warp=True)
+    at = operands.place(item.operands[place])
+    return rows_step(form, (item.line, name), numbers, words, at, access(row, at, words))

@@ -9,9 +9,10 @@ import numpy as np
 from kernels.device.memory.access import Step
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
+from kernels.device.state.unset_values import spoiled
 from kernels.device.tensor.forms import EIGHT, Multiplication
 from kernels.device.tensor.multiplication import multiply_add
-from kernels.device.tensor.warps import Origins, Warps, element_origins, register_origins
+from kernels.device.tensor.warps import Origins, Warps, element_origins, product_origins, register_origins
 
 
 def multiply_step(
@@ -40,18 +41,16 @@ def _product_origins(form: Multiplication, origins: Sequence[Origins | None], wa
     if all(each is None for each in origins):
         return None
     a, b, c = (
-        np.zeros((warps, fragment.rows, fragment.columns), np.int32)
-        if each is None
-        else element_origins(fragment, each)
+        None if each is None else element_origins(fragment, spoiled(each))
         for fragment, each in zip((form.a, form.b, form.c), origins, strict=True)
     )
     if form.kinds.quads:
-        a, b = (np.repeat(each.reshape(warps, 4, -1).max(axis=2), 8, axis=1) for each in (a, b))
-        product = np.maximum(a, b)[:, :, np.newaxis]
-    else:
-        rows, columns = (b, a) if form.swapped else (a, b)
-        product = np.maximum(rows.max(axis=-1)[:, :, np.newaxis], columns.max(axis=-1)[:, np.newaxis])
-    return register_origins(form.d, np.maximum(product, c))
+        quads = [each.reshape(warps, 4, -1).max(axis=2) for each in (a, b) if each is not None]
+        whole = np.repeat(np.max(quads, axis=0), 8, axis=1)[:, :, np.newaxis] if quads else None
+        a, b = whole, None
+    elif form.swapped:
+        a, b = b, a
+    return register_origins(form.d, product_origins((a, b, c), (warps, form.d.rows, form.d.columns)))
 
 
 def transpose_step(line: int | None, name: str, target: int | None, source: int) -> Step:

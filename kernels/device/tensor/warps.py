@@ -114,6 +114,20 @@ class Warps:
                 unset.mark(target, None if spread is None else spread[number], mask)
 
 
+def product_origins(origins: Sequence[Origins | None], shape: tuple[int, ...]) -> Origins:
+    """An element of a product is unset if any element of its row, its column or the addend is. shape: of all products.
+
+    origins: of a, b and the addend; None if all of it is set
+    """
+    a, b, c = origins
+    total = np.zeros(shape, np.int32)
+    if a is not None:
+        total = np.maximum(total, a.max(axis=-1)[:, :, np.newaxis])
+    if b is not None:
+        total = np.maximum(total, b.max(axis=-1)[:, np.newaxis])
+    return total if c is None else np.maximum(total, c)
+
+
 def element_origins(fragment: Fragment, origins: Origins) -> Origins:
     """The origins of a matrix's elements from those of its registers."""
     parts = fragment.places.shape[-1]

@@ -6,6 +6,7 @@ Each warp has 16 rows. Factors in shared memory are described by 64 bits: an add
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,17 +16,22 @@ from numpy.typing import NDArray
 from kernels.device.memory.access import Step
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note, read_part
-from kernels.device.ptx.module import Immediate, Instruction, Malformed, Register, Unsupported, Vector
-from kernels.device.state.accesses import Access, Kind, Transfer
-from kernels.device.state.geometry import WARP
-from kernels.device.state.machine import Machine, stop
+from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Register, Unsupported, Vector
+from kernels.device.state.accesses import Access, Kind, Part, Transfer
+from kernels.device.state.geometry import WARP, WARPGROUP
+from kernels.device.state.groups import Grouped
+from kernels.device.state.machine import Machine, TrapError, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Operands
-from kernels.device.state.values import from_array
+from kernels.device.state.product_registers import Rows
+from kernels.device.state.space import WRITTEN
+from kernels.device.state.unset_values import ADDRESS, BRANCH, landed, spoiled
+from kernels.device.state.values import INTEGER, from_array
 from kernels.device.tensor.forms import BITS
-from kernels.device.tensor.fragments import Fragment, Matrices, unpacked
+from kernels.device.tensor.fragments import Fragment, Matrices, Words, unpacked
 from kernels.device.tensor.multiplication import Kinds, multiply_add
-from kernels.device.tensor.warps import Warps
+from kernels.device.tensor.registers import registers_of, report_unfenced
+from kernels.device.tensor.warps import Origins, Warps, element_origins, product_origins, register_origins
 from kernels.facts import Mistake
 
 Numbers = NDArray[np.int64]
@@ -39,9 +45,11 @@ WAIT = "wgmma.wait_group.sync.aligned"
 _DEPTH = 256
 """The bits of a row of a factor."""
 _ROWS, _WARPS, _PIECE = 16, 4, 16
-_WIDTHS = {0: 0, 1: 128, 2: 64, 3: 32}
+_WIDTHS = np.array([0, 128, 64, 32])
 """The bytes that the swizzle of a descriptor permutes, by its number."""
 _LINE = "wgmma"
+_SHARE = 8
+"""The columns of a product of one warp. A product takes as long as so many of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,12 @@ class _Factor:
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """One instruction. a: the registers of the left factor, or where it is; adds: the register of the predicate."""
+    """One instruction.
+
+    a: the registers of the left factor, or where it is
+    adds: the register of the predicate
+    rows: the rows of `ProductRegisters` with the sums and with the left factor, and the number of all rows
+    """
 
     pc: int
     line: int | None
@@ -101,10 +114,16 @@ class _Product:
     a: tuple[int, ...] | _Factor
     b: _Factor
     adds: int
+    rows: tuple[Rows, Rows, int]
+
+    @property
+    def shape(self) -> int:
+        """A number for the shape of the sums."""
+        return self.form.n * 64 + BITS[self.form.kinds.d]
 
 
-def product_step(operands: Operands, pc: int, item: Instruction) -> Step:
-    """The step of one product. Raises Unsupported or Malformed."""
+def product_step(operands: Operands, pc: int, item: Instruction, rows: Mapping[str, int]) -> Step:
+    """The step of one product. Raises Unsupported or Malformed. rows: of `ProductRegisters`, by register."""
     form = warpgroup_form(item.opcode)
     if form is None:
         raise Unsupported(item.opcode, item.line)
@@ -122,146 +141,218 @@ def product_step(operands: Operands, pc: int, item: Instruction) -> Step:
     else:
         a = _Factor(operands.source(left, 64), BITS[form.kinds.a], bool(turns[:1] == [1]), signs[0] < 0)
     b = _Factor(operands.source(right, 64), BITS[form.kinds.b], bool(turns[1:2] == [1]), signs[1] < 0)
-    product = _Product(pc, item.line, form, targets, a, b, operands.source(rest[0], 1))
+    used = (_rows(d, rows), _rows(left, rows), len(rows))
+    product = _Product(pc, item.line, form, targets, a, b, operands.source(rest[0], 1), used)
     return lambda machine, mask: _multiply(machine, mask, product)
+
+
+def _rows(operand: Operand, rows: Mapping[str, int]) -> Rows:
+    parts = operand.items if isinstance(operand, Vector) else ()
+    return np.array([rows[part.name] for part in parts if isinstance(part, Register)], np.intp)
 
 
 def _multiply(machine: Machine, mask: Mask | None, product: _Product) -> None:
     form = product.form
-    if machine.shape.threads % (_WARPS * WARP):
-        why = f"`wgmma` needs blocks of a multiple of {_WARPS * WARP} threads"
-        stop(machine, product.line, 0, machine.shape.lanes, why, Mistake.MATRIX)
+    machine.steps += form.n // _SHARE
     warps = Warps(machine, mask, product.line, "`wgmma`")
+    _check(machine, mask, product)
+    groups = machine.groups.present(Grouped.PRODUCTS)
+    lanes = machine.active(mask)
+    machine.groups.begin(Grouped.PRODUCTS, lanes, product.pc)
+    sums, factor, rows = product.rows
+    unfenced = registers_of(machine, rows).use(sums, factor, product.shape, lanes, groups[lanes])
+    if unfenced.size:
+        report_unfenced(machine, product.line, unfenced)
+    reader = _Reader(machine, mask, warps, product, groups)
     if isinstance(product.a, _Factor):
-        first = warps.numbers % _WARPS * _ROWS
-        a = _read(machine, mask, warps, product, product.a, first, _ROWS)
+        a, missing_a = reader.read(product.a, warps.numbers % _WARPS * _ROWS, _ROWS)
     else:
-        a = form.a.matrices(warps.gather(product.a, 32))
-    b = _read(machine, mask, warps, product, product.b, np.zeros(len(a), np.int64), form.n)
+        a, missing_a = form.a.matrices(warps.gather(product.a, 32)), None
+        if (found := warps.origins(product.a)) is not None:
+            missing_a = element_origins(form.a, spoiled(found))
+    b, missing_b = reader.read(product.b, np.zeros(len(a), np.int64), form.n)
     before = form.d.matrices(warps.gather(product.targets, form.d.register_bits))
-    adds = warps.contents([machine.registers[product.adds].dense(np.dtype(np.bool_))])[:, 0, 0]
-    after = multiply_add(form.kinds, a, b, np.where(adds[:, np.newaxis, np.newaxis], before, before.dtype.type(0)))
-    origins = warps.origins(product.targets)
+    adds = warps.contents([machine.registers[product.adds].dense(np.dtype(np.bool_))])[:, 0, :1, np.newaxis]
+    after = multiply_add(form.kinds, a, b, np.where(adds, before, before.dtype.type(0)))
+    missing_c = warps.origins(product.targets)
+    if missing_c is not None:
+        missing_c = np.where(adds, element_origins(form.d, landed(missing_c)), 0)
     warps.write(product.targets, form.d.words(after), mask)
-    if origins is not None and not adds.all():
-        warps.note_origins(product.targets, np.where(adds[:, np.newaxis, np.newaxis], origins, 0), mask)
-    grid = machine.shape.threads, machine.shape.blocks
-    machine.unset.fly(product.targets, product.pc, _groups(machine).reshape(grid), mask)
+    if missing_a is not None or missing_b is not None or missing_c is not None:
+        origins = product_origins((missing_a, missing_b, missing_c), after.shape)
+        warps.note_origins(product.targets, register_origins(form.d, origins), mask)
+    machine.unset.fly(product.targets, product.pc, groups.reshape(machine.shape.threads, -1), mask)
 
 
-def _read(
-    machine: Machine, mask: Mask | None, warps: Warps, product: _Product, factor: _Factor, first: Numbers, rows: int
-) -> Matrices:
-    """The rows of a factor from `first` on, for each warp: read in pieces of 16 bytes by the async proxy."""
-    described = warps.gather([factor.register], 64).view(np.int64)[:, 0]
-    if (described != described[:, :1]).any():
-        lane = warps.first_lane(int(np.flatnonzero((described != described[:, :1]).any(axis=1))[0]))
-        why = "the threads of a warp give `wgmma` different descriptors"
-        stop(machine, product.line, lane, WARP, why, Mistake.MATRIX)
-    addresses = _addresses(machine, product, described[:, 0], factor, first, rows)
-    groups = _groups(machine)
-    pieces = [
-        _read_pieces(machine, mask, warps, product, addresses[:, at : at + WARP], groups)
-        for at in range(0, addresses.shape[1], WARP)
-    ]
-    words = np.concatenate(pieces, axis=1)[:, : addresses.shape[1]]
+def _check(machine: Machine, mask: Mask | None, product: _Product) -> None:
+    """Check that the four warps of each warpgroup start the same product."""
+    if machine.shape.threads % WARPGROUP:
+        why = f"`wgmma` needs blocks of a multiple of {WARPGROUP} threads"
+        stop(machine, product.line, 0, machine.shape.lanes, why, Mistake.MATRIX)
+    factors = [factor for factor in (product.a, product.b) if isinstance(factor, _Factor)]
+    for register, bits, harm, name in (
+        *((factor.register, 64, ADDRESS, "descriptors") for factor in factors),
+        (product.adds, 1, BRANCH, "predicates"),
+    ):
+        if machine.unset.harmful(register, mask) is not None:
+            machine.unset.use(register, product.pc, mask, harm)
+            raise TrapError
+        value = machine.registers[register]
+        if value.lanes is None:
+            continue
+        whole = np.broadcast_to(value.dense(INTEGER[bits]), (machine.shape.threads, machine.shape.blocks))
+        by_group = whole.reshape(-1, WARPGROUP, machine.shape.blocks)
+        differ = (by_group != by_group[:, :1]).reshape(whole.shape)
+        if mask is not None:
+            differ = differ & mask.array
+        if differ.any():
+            why = f"the four warps of a warpgroup give `wgmma` different {name}"
+            lanes = np.flatnonzero(differ)
+            stop(machine, product.line, int(lanes[0]), len(lanes), why, Mistake.MATRIX)
+
+
+class _Reader:
+    """Reads factors of one product from shared memory, in pieces of 16 bytes, as the async proxy does."""
+
+    def __init__(self, machine: Machine, mask: Mask | None, warps: Warps, product: _Product, groups: Numbers) -> None:
+        self._machine, self._mask, self._warps = machine, mask, warps
+        self._product, self._groups = product, groups
+        self._site = Site(product.pc, product.line, "shared", _PIECE, Kind.READ)
+
+    def read(self, factor: _Factor, first: Numbers, rows: int) -> tuple[Matrices, Origins | None]:
+        """The rows of a factor from `first` on, for each warp, and the origins of unset elements."""
+        described = self._warps.gather([factor.register], 64).view(np.int64)[:, 0, 0]
+        addresses = _addresses(self._machine, self._product.line, described, factor, first, rows)
+        count = addresses.shape[1]
+        parts = [self._pieces(addresses[:, at : at + WARP]) for at in range(0, count, WARP)]
+        words = np.concatenate([part for part, _ in parts], axis=1)[:, :count]
+        found = _elements(words, factor, rows)
+        unset = None
+        if any(part is not None for _, part in parts):
+            each = [np.zeros_like(part) if missing is None else missing for part, missing in parts]
+            missing = _elements(np.concatenate(each, axis=1)[:, :count], factor, rows)
+            unset = np.where(missing != 0, np.int32(self._product.pc + 1), np.int32(0))
+        if factor.negative:
+            found = found ^ found.dtype.type(1 << factor.bits - 1)
+        return found, unset
+
+    def _pieces(self, addresses: Numbers) -> tuple[Words, Words | None]:
+        """The words of one piece for each thread of the warps, and a mask of unset bytes. Some threads have none."""
+        machine, count = self._machine, addresses.shape[1]
+        padded = np.zeros((len(addresses), 1, WARP), np.int64)
+        padded[:, 0, :count] = addresses
+        value = from_array(self._warps.spread(padded)[0])
+        part = self._mask
+        if count < WARP:
+            part = machine.narrow(part, (np.arange(machine.shape.threads) % WARP < count).reshape(-1, 1))
+        words = np.zeros((machine.shape.lanes, _PIECE // 4), np.uint32)
+        missing: Words | None = None
+        for piece in split(machine, self._site, value, 0, part):
+            data, valid = read_part(machine, piece, _PIECE)
+            words[piece.lanes] = np.ascontiguousarray(data).view(np.uint32)
+            if valid is not None and not valid.all():
+                missing = np.zeros_like(words) if missing is None else missing
+                missing[piece.lanes] = _missing_bytes(machine, piece)
+                bad = np.flatnonzero(~valid)
+                element = piece.allocation, int(piece.offsets[bad[0]]), int(piece.lanes[bad[0]])
+                machine.unset.note_element(self._product.pc, element)
+            transfer = Transfer(_LINE, self._groups[piece.lanes])
+            access = Access(
+                self._site.where, piece.allocation, offsets=piece.offsets, lanes=piece.lanes, transfer=transfer
+            )
+            note(machine, access)
+        return self._by_warp(words), None if missing is None else self._by_warp(missing)
+
+    def _by_warp(self, words: Words) -> Words:
+        grid = self._machine.shape.threads, self._machine.shape.blocks
+        columns = [words[:, each].reshape(grid) for each in range(words.shape[1])]
+        return self._warps.contents(columns).transpose(0, 2, 1)
+
+
+def _missing_bytes(machine: Machine, piece: Part) -> Words:
+    """For each piece, its words with all bits set in the bytes that no thread has written."""
+    assert piece.allocation.flat_valid is not None
+    thread, block = np.divmod(piece.lanes[:, np.newaxis], machine.shape.blocks)
+    numbers = (piece.offsets >> 2).astype(np.intp)[:, np.newaxis] + np.arange(_PIECE // 4)
+    unset = WRITTEN & ~piece.allocation.flat_valid[piece.allocation.position(numbers, thread, block, machine.shape)]
+    bits = unset[..., np.newaxis] >> np.arange(4, dtype=np.uint8) & 1
+    words: Words = (bits * np.uint8(0xFF)).view(np.uint32)[..., 0]
+    return words
+
+
+def _elements(words: Words, factor: _Factor, rows: int) -> Matrices:
+    """The matrices whose pieces these are: warp by piece by word."""
     each = _PIECE * 8 // factor.bits
-    elements = unpacked(words, factor.bits).reshape(len(words), -1, each)
+    elements = unpacked(np.ascontiguousarray(words), factor.bits).reshape(len(words), -1, each)
     if factor.across:  # pieces by depth, then along the rows
         elements = elements.reshape(len(words), _DEPTH // factor.bits, rows // each, each).reshape(len(words), -1, rows)
         elements = np.ascontiguousarray(elements.swapaxes(1, 2))
     found: Matrices = elements.reshape(len(words), rows, -1)
-    return found ^ found.dtype.type(1 << factor.bits - 1) if factor.negative else found
-
-
-def _addresses(
-    machine: Machine, product: _Product, described: Numbers, factor: _Factor, first: Numbers, rows: int
-) -> Numbers:
-    """The address of each piece, for each warp."""
-    start = (described & 0x3FFF) << 4
-    leading, stride = (described >> 16 & 0x3FFF) << 4, (described >> 32 & 0x3FFF) << 4
-    mode = described >> 62 & 3
-    if (described >> 49 & 7).any() or (mode != mode[:1]).any():
-        reason = "A `wgmma` descriptor with a base offset is not emulated."
-        raise Unsupported("wgmma.mma_async", product.line, reason)
-    width, column = _WIDTHS[int(mode[0])], np.newaxis
-    leading, stride = leading[:, column], stride[:, column]
-    if factor.across:
-        depth = np.arange(_DEPTH // factor.bits)[:, column, column]
-        piece = (np.arange(0, rows * factor.bits // 8, _PIECE) // _PIECE)[column, :]
-        along = (piece + first[:, column] * factor.bits // 8 // _PIECE)[column]
-        if width:
-            apart = width // _PIECE
-            offset = (
-                along // apart * leading[column]
-                + along % apart * _PIECE
-                + depth % 8 * width
-                + depth // 8 * stride[column]
-            )
-        else:
-            offset = along * stride[column] + depth % 8 * _PIECE + depth // 8 * leading[column]
-        offset = offset.transpose(1, 0, 2).reshape(len(described), -1)
-    else:
-        row, half = np.divmod(np.arange(2 * rows), 2)
-        row = row + first[:, column]
-        if width:
-            offset = row // 8 * stride + row % 8 * width + half * _PIECE
-        else:
-            offset = row // 8 * stride + row % 8 * _PIECE + half * leading
-    place = start[:, column] + offset
-    if width:
-        place = place ^ ((place >> 7 & width // 16 - 1) << 4)
-    shift = np.array([machine.memory.shared_from(int(each)) for each in start.tolist()], np.int64)
-    found: Numbers = place + shift[:, column]
     return found
 
 
-def _read_pieces(
-    machine: Machine, mask: Mask | None, warps: Warps, product: _Product, addresses: Numbers, groups: Numbers
-) -> Matrices:
-    """The words of one piece for each thread of the warps; some threads may have none."""
-    count = addresses.shape[1]
-    padded = np.zeros((len(addresses), 1, WARP), np.int64)
-    padded[:, 0, :count] = addresses
-    value = from_array(warps.spread(padded)[0])
-    part = mask
-    if count < WARP:
-        part = machine.narrow(mask, (np.arange(machine.shape.threads) % WARP < count).reshape(-1, 1))
-    words = np.zeros((machine.shape.lanes, _PIECE // 4), np.uint32)
-    site = Site(product.pc, product.line, "shared", _PIECE, Kind.READ)
-    for piece in split(machine, site, value, 0, part):
-        data, valid = read_part(machine, piece, _PIECE)
-        words[piece.lanes] = np.ascontiguousarray(data).view(np.uint32)
-        if valid is not None and not valid.all():
-            bad = np.flatnonzero(~valid)
-            element = piece.allocation, int(piece.offsets[bad[0]]), int(piece.lanes[bad[0]])
-            machine.unset.report_memory(product.pc, element, len(bad), verb="reads")
-        transfer = Transfer(_LINE, groups[piece.lanes])
-        note(machine, Access(site.where, piece.allocation, offsets=piece.offsets, lanes=piece.lanes, transfer=transfer))
-    grid = machine.shape.threads, machine.shape.blocks
-    return warps.contents([words[:, each].reshape(grid) for each in range(words.shape[1])]).transpose(0, 2, 1)
+def _addresses(
+    machine: Machine, line: int | None, described: Numbers, factor: _Factor, first: Numbers, rows: int
+) -> Numbers:
+    """The address of each piece, for each warp."""
+    start = (described & 0x3FFF) << 4
+    leading, stride = ((described >> shift & 0x3FFF)[:, np.newaxis] << 4 for shift in (16, 32))
+    width = _WIDTHS[described >> 62 & 3][:, np.newaxis]
+    if (described >> 49 & 7).any():
+        reason = "A `wgmma` descriptor with a base offset is not emulated."
+        raise Reached("wgmma.mma_async", line, reason)
+    offset = (_across if factor.across else _along)(factor.bits, first[:, np.newaxis], rows, width, leading, stride)
+    place = start[:, np.newaxis] + offset
+    place = place ^ (place >> 7 & np.maximum(width // _PIECE - 1, 0)) << 4
+    shift = np.array([machine.memory.shared_from(int(each)) for each in start.tolist()], np.int64)
+    found: Numbers = place + shift[:, np.newaxis]
+    return found
+
+
+def _along(_bits: int, first: Numbers, rows: int, width: Numbers, leading: Numbers, stride: Numbers) -> Numbers:
+    """The offset of each piece of rows that are side by side in memory: two for each row."""
+    row, half = np.divmod(np.arange(2 * rows), 2)
+    row = row + first
+    apart = np.where(width > 0, _PIECE, leading)
+    offset: Numbers = row // 8 * stride + row % 8 * np.maximum(width, _PIECE) + half * apart
+    return offset
+
+
+def _across(bits: int, first: Numbers, rows: int, width: Numbers, leading: Numbers, stride: Numbers) -> Numbers:
+    """The offset of each piece of columns that are side by side in memory: by depth, then along the rows."""
+    depth = np.arange(_DEPTH // bits)[:, np.newaxis]
+    along = np.arange(rows * bits // 8 // _PIECE) + first * bits // 8 // _PIECE
+    # without a swizzle, one piece is a unit, and the two distances change places
+    pieces = np.maximum(width // _PIECE, 1)
+    outer, inner = np.where(width > 0, (leading, stride), (stride, leading))
+    unit = along // pieces * outer + along % pieces * _PIECE
+    line = depth % 8 * np.maximum(width, _PIECE)[:, np.newaxis] + depth // 8 * inner[:, np.newaxis]
+    found: Numbers = (unit[:, np.newaxis] + line).reshape(len(first), -1)
+    return found
 
 
 # -- groups -----------------------------------------------------------------------------------------------------------
 
 
-def _groups(machine: Machine) -> Numbers:
-    if machine.warpgroup_groups is None:
-        machine.warpgroup_groups = np.ones(machine.shape.lanes, np.int64)
-    return machine.warpgroup_groups
+def fence_registers(rows: int) -> Step:
+    """Return the step of `wgmma.fence`. rows: of `ProductRegisters`."""
+    return lambda machine, mask: registers_of(machine, rows).fence(machine.active(mask))
 
 
 def commit_products(machine: Machine, mask: Mask | None) -> None:
     """End the present group of products, and begin the next."""
-    _groups(machine)[machine.active(mask)] += 1
+    machine.groups.close(Grouped.PRODUCTS, machine.active(mask))
 
 
-def wait_for_products(allowed: int) -> Step:
+def wait_for_products(allowed: int, rows: int) -> Step:
     """Return the step that waits for all groups of products except the last `allowed` ones."""
 
     def wait(machine: Machine, mask: Mask | None) -> None:
-        lanes, groups = machine.active(mask), _groups(machine)
-        machine.races.ended(Transfer(_LINE, groups[lanes] - 1 - allowed), lanes, WARP)
+        lanes = machine.active(mask)
+        over = machine.groups.end(Grouped.PRODUCTS, lanes, allowed)
+        machine.races.ended(Transfer(_LINE, over), lanes, WARP)
+        registers_of(machine, rows).wait(lanes, over)
+        groups = machine.groups.present(Grouped.PRODUCTS)
         machine.unset.land(groups.reshape(machine.shape.threads, -1), allowed, mask)
 
     return wait

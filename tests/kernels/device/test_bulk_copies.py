@@ -5,27 +5,86 @@ from __future__ import annotations
 import pytest
 
 from kernels.facts import Mistake
-from kernels.verdict import Verdict
-from tests.kernels.device.kernels import Found, Race, Story, only
+from kernels.verdict import Severity, Verdict
+from tests.kernels.device.kernels import Found, Race, Story, line, only
 
-_BEFORE = r"""#include <cuda/barrier>
+_STANDARD = """#include <cuda/barrier>
 using barrier = cuda::barrier<cuda::thread_scope_block>;
-__device__ unsigned at(void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ void show() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+#define init(b, n) (init(b, n), show())
+"""
+# The standard header takes seconds to compile, so most stories do without it.
+_PLAIN = """typedef unsigned long long barrier;
+#define begin(b, n) asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(b)), "r"(n) : "memory")
+#define init(b, n) \\
+  asm volatile("mbarrier.init.shared.b64 [%0], %1; fence.mbarrier_init.release.cluster;" \\
+    :: "r"(at(b)), "r"(n) : "memory")
+"""
+_BEFORE = r"""__device__ unsigned at(void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 __device__ void wait(barrier& b, int parity) {
   unsigned done = 0;
   while (!done)
     asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
         : "=r"(done) : "r"(at(&b)), "r"(parity) : "memory"); }
 #define fence() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
+#define fence_of(space) asm volatile("fence.proxy.async" space ";" ::: "memory")
+#define release() fence_of("::generic.release.sync_restrict::shared::cta.cluster")
+#define acquire() fence_of("::generic.acquire.sync_restrict::shared::cluster.cluster")
 #define load(to, from, bytes, b) asm volatile( \
   "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" \
   :: "r"(at(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(at(&b)) : "memory")
 #define store(to, from, bytes) asm volatile( \
   "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2; cp.async.bulk.commit_group;" \
   :: "l"(__cvta_generic_to_global(to)), "r"(at(from)), "r"(bytes) : "memory")
+#define copy(to, from) asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" \
+  :: "r"(at(to)), "l"(__cvta_generic_to_global(from)) : "memory")
+#define give(b) asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" :: "r"(at(&b)) : "memory")
+#define copies_done() asm volatile("cp.async.wait_all;" ::: "memory")
+#define uncommitted(to, from, bytes) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" \
+  :: "l"(__cvta_generic_to_global(to)), "r"(at(from)), "r"(bytes) : "memory")
 #define expect(b, bytes) asm volatile( \
   "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at(&b)), "r"(bytes) : "memory")
 """
+_GIVEN = """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, blockDim.x);
+  __syncthreads();
+  copy(tile + t, M + t);  //@ copy
+  give(bar);"""
+_WRITTEN = """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, 1);
+  M[t] = t + 1;  //@ write
+  FENCE
+  __syncthreads();
+  if (t == 0) {
+    load(tile, M, 256, bar);  //@ load
+    expect(bar, 256);
+  }"""
+_FLAG = """
+  __shared__ alignas(128) float tile[64];
+  __shared__ unsigned ready;
+  if (t == 0) ready = 0;
+  __syncthreads();
+  if (t < 32) {
+    for (int i = t; i < 64; i += 32) tile[i] = M[i] + 1;  //@ write
+    FENCE
+    asm volatile("{.reg .u32 r; atom.add.release.cta.shared.u32 r, [%0], 1;}" :: "r"(at(&ready)) : "memory");
+  } else if (t == 32) {
+    unsigned seen = 0;
+    while (seen < 32) asm volatile("ld.acquire.cta.shared.u32 %0, [%1];" : "=r"(seen) : "r"(at(&ready)) : "memory");
+    store(P, tile, 256);  //@ store
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  }"""
+_WARPS = """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar[2];
+  if (t < 2) init(bar + t, 32);
+  __syncthreads();
+  copy(tile + t, M + t);  //@ copy
+  give(bar[t / 32]);"""
 _READ_DONE = 'asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");'
 _ALL_DONE = 'asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");'
 _LOAD = """
@@ -49,7 +108,8 @@ _TWO = {"block": 64, "n": 64}
 
 
 def _story(name, wanted, body, **launch):
-    return Story(name, wanted, body, before=_BEFORE, **(_TWO | launch))
+    before = _STANDARD if "cuda::" in body or "bar." in body else _PLAIN
+    return Story(name, wanted, body, before=before + _BEFORE, **(_TWO | launch))
 
 
 _READ_TOO_EARLY = _story(
@@ -210,10 +270,147 @@ STORIES = [
   (void)bar.arrive();
   __syncthreads();
   P[t] = tile[63 - t];  //@ read"""),
+    _story("a barrier made anew doesn't end copies of its former life", Race("load", "read"), """
+  __shared__ alignas(128) float tile[64], more[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, 1);
+  __syncthreads();
+  if (t == 0) { load(tile, M, 256, bar); expect(bar, 512); }  //@ load
+  __syncthreads();
+  if (t == 0) init(&bar, 1);
+  __syncthreads();
+  if (t == 0) { load(more, M, 256, bar); expect(bar, 256); }
+  wait(bar, 0);
+  P[t] = tile[t] + more[t];  //@ read"""),
+    _story("a barrier made anew in each step", [3 * t for t in range(64)], """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  float sum = 0;
+  for (int i = 0; i < 3; ++i) {
+    if (t == 0) init(&bar, 1);
+    __syncthreads();
+    if (t == 0) { load(tile, M, 256, bar); expect(bar, 256); }
+    wait(bar, 0);
+    sum += tile[t];
+    __syncthreads();
+    if (t == 0) asm volatile("mbarrier.inval.shared.b64 [%0];" :: "r"(at(&bar)) : "memory");
+  }
+  P[t] = sum;"""),
+    _story("a fence for global memory before a store from shared memory", Race("write", "store"),
+           _STORE.replace("fence();", 'fence_of(".global");') + _ALL_DONE + "}"),
+    _story("a fence for all memory", [t + 1 for t in range(64)], _STORE.replace("fence();", 'fence_of("");') + _ALL_DONE
+           + "}"),
+    _story("a fence for the cluster's memory", [t + 1 for t in range(64)],
+           _STORE.replace("fence();", 'fence_of(".shared::cluster");') + _ALL_DONE + "}"),
+    _story("the first half of a fence", Race("write", "store"), _STORE.replace("fence();", "release();")
+           + _ALL_DONE + "}"),
+    _story("the second half of a fence", Race("write", "store"),
+           _STORE.replace("fence();", "acquire();") + _ALL_DONE + "}"),
+    _story("both halves of a fence, one before and one after the barrier", [t + 1 for t in range(64)],
+           _STORE.replace("fence();", "release();").replace("if (t == 0) {", "if (t == 0) { acquire();")
+           + _ALL_DONE + "}"),
+    _story("a load from global memory that threads wrote", [t + 1 for t in range(64)], _WRITTEN.replace(
+           "FENCE", 'fence_of(".global");') + """
+  wait(bar, 0);
+  P[t] = tile[t];"""),
+    _story("a fence for shared memory before a load of what threads wrote", Race("write", "load"), _WRITTEN.replace(
+           "FENCE", "fence();") + """
+  wait(bar, 0);
+  P[t] = tile[t];"""),
+    _story("a flag that carries the fence", [t + 1 for t in range(64)], _FLAG.replace("FENCE", "fence();")),
+    _story("a flag that carries no fence", Race("write", "store"), _FLAG.replace("FENCE", "")),
+    _story("a flag, and the fence of the thread that waits for it", [t + 1 for t in range(64)],
+           _FLAG.replace("FENCE", "").replace("store(P", "fence(); store(P")),
+    _story("a flag with fences of its own", [t + 1 for t in range(64)], _FLAG.replace("FENCE", "fence();").replace(
+           "atom.add.release.cta", "fence.acq_rel.cta; atom.add.relaxed.cta").replace(
+           "ld.acquire.cta.shared.u32 %0, [%1];", "ld.relaxed.cta.shared.u32 %0, [%1]; fence.acq_rel.cta;")),
+    _story("a store that no thread waits for", Found(Verdict.DATA_RACE, "store"), _STORE + "}"),
+    _story("a store that another thread waits for", Found(Verdict.DATA_RACE, "store"), _STORE + "}\n  if (t == 1) "
+           + _ALL_DONE),
+    _story("a store outside any group", Found(Verdict.DATA_RACE, "store"), _STORE.replace(
+           "store(P", "uncommitted(P") + _ALL_DONE + "}"),
+    _story("the last of two stores", Found(Verdict.DATA_RACE, "last"), _STORE.replace("256", "128") + """
+    store(P + 32, tile + 32, 128);  //@ last
+    asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory"); }"""),
+    _story("a load that no thread waits for", Found(Verdict.DATA_RACE, "load"), _LOAD + "\n  P[t] = t;"),
+    _story("a load that one thread waits for at the end", list(range(64)), _LOAD + """
+  P[t] = t;
+  if (t == 40) wait(bar, 0);"""),
+    _story("the load of a stage too many", Found(Verdict.DATA_RACE, "more"), """
+  __shared__ alignas(128) float tile[2][64];
+  __shared__ barrier bar[2];
+  if (t == 0) { init(&bar[0], 1); init(&bar[1], 1); }
+  __syncthreads();
+  float sum = 0;
+  if (t == 0) { load(tile[0], M, 256, bar[0]); expect(bar[0], 256); }
+  for (int k = 0; k < 2; ++k) {
+    if (t == 0) {
+      load(tile[~k & 1], M, 256, bar[~k & 1]);  //@ more
+      expect(bar[~k & 1], 256);
+    }
+    wait(bar[k], 0);
+    sum += tile[k][t];
+    __syncthreads();
+  }
+  P[t] = sum;"""),
+    _story("one thread of a warp is elected of those that are left", [0] * 4 + [1] + [0] * 27, """
+  P[t] = 0;
+  if (t < 4) return;
+  unsigned mine;
+  asm volatile("{.reg .pred p; .reg .b32 r; elect.sync r|p, 0xffffffff; selp.u32 %0, 1, 0, p;}" : "=r"(mine));
+  P[t] = mine;""", block=32, n=32),
+    _story("one thread of the upper half of a warp is elected", [0] * 16 + [1] + [0] * 15, """
+  P[t] = 0;
+  if (t < 16) return;
+  unsigned mine;
+  asm volatile("{.reg .pred p; .reg .b32 r; elect.sync r|p, 0xffff0000; selp.u32 %0, 1, 0, p;}" : "=r"(mine));
+  P[t] = mine;""", block=32, n=32),
     _story("one thread of each warp is elected", [float(t % 32 == 0) for t in range(64)], """
   unsigned mine;
   asm volatile("{.reg .pred p; .reg .b32 r; elect.sync r|p, 0xffffffff; selp.u32 %0, 1, 0, p;}" : "=r"(mine));
   P[t] = mine;"""),
+    _story("single copies that a barrier waits for", [63 - t for t in range(64)], _GIVEN + """
+  wait(bar, 0);
+  P[t] = tile[63 - t];"""),
+    _story("single copies without the wait", Race("copy", "read"), _GIVEN + """
+  __syncthreads();
+  P[t] = tile[63 - t];  //@ read"""),
+    _story("a thread waits for its own copies alone", list(range(64)), _GIVEN + """
+  copies_done();
+  P[t] = tile[t];"""),
+    _story("a thread doesn't wait for the copies of others", Race("copy", "read"), _GIVEN + """
+  copies_done();
+  P[t] = tile[63 - t];  //@ read"""),
+    _story("each thread waits for its own copies, then the block meets", [63 - t for t in range(64)], _GIVEN + """
+  copies_done();
+  __syncthreads();
+  P[t] = tile[63 - t];"""),
+    _story("a store of what single copies brought", list(range(64)), _GIVEN + """
+  wait(bar, 0);
+  fence();
+  __syncthreads();
+  if (t == 0) { store(P, tile, 256); }""" + _ALL_DONE),
+    _story("a store of what single copies brought, without a fence", Race("copy", "store"), _GIVEN + """
+  wait(bar, 0);
+  __syncthreads();
+  if (t == 0) store(P, tile, 256);  //@ store""" + "\n  " + _ALL_DONE),
+    _story("a fence before single copies are over", Race("copy", "store"), _GIVEN + """
+  fence();
+  wait(bar, 0);
+  __syncthreads();
+  if (t == 0) store(P, tile, 256);  //@ store""" + "\n  " + _ALL_DONE),
+    _story("a barrier for each warp", [t // 32 * 32 + 31 - t % 32 for t in range(64)], _WARPS + """
+  wait(bar[t / 32], 0);
+  P[t] = tile[t ^ 31];"""),
+    _story("a barrier for each warp, and a read across warps", Race("copy", "read"), _WARPS + """
+  wait(bar[t / 32], 0);
+  P[t] = tile[63 - t];  //@ read"""),
+    _story("two barriers after the same copies", [63 - t for t in range(64)],
+           _GIVEN.replace("bar;", "bar, more;").replace(
+           "init(&bar, blockDim.x);", "{ init(&bar, blockDim.x); init(&more, blockDim.x); }") + """
+  give(more);
+  wait(more, 0);
+  P[t] = tile[63 - t];"""),
 ]  # fmt: skip
 
 
@@ -227,3 +424,17 @@ def test_a_story(device, story):
 )
 def test_a_race_knows_what_is_missing(device, story, mistake):
     assert only(device.run(story.text, **story.launch)).facts.mistake is mistake
+
+
+@pytest.mark.parametrize("space", ["", ".shared::cta", ".global", None])
+def test_a_barrier_without_a_fence_has_a_note(device, space):
+    fence = "" if space is None else f'fence_of("{space}");'
+    story = _story(
+        "", None, _LOAD.replace("init(&bar, 1);", f"{{\n begin(&bar, 1);  //@ begin\n {fence} }}") + "\n  wait(bar, 0);"
+    )
+
+    execution = device.run(story.text, **story.launch)
+
+    noted = [(each.line, each.severity) for each in execution.findings]
+    missing = space in {".global", None}
+    assert noted == ([(line(story.text, "begin"), Severity.WARNING)] if missing else [])

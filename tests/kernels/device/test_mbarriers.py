@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.device import Schedule, Unsupported
+from kernels.device import Schedule
 from kernels.verdict import Verdict
 from tests.kernels.device.kernels import HEAD, THREAD, Story, line, lines, only
 
@@ -171,6 +171,31 @@ def test_no_wait_orders_nothing(device):
     assert lines(device.run(text, block=64, n=64)) == [(Verdict.DATA_RACE, line(text, "read"), line(text, "write"))]
 
 
+@pytest.mark.parametrize(
+    ("arrival", "wait"),
+    [("arrive.relaxed.cta", "try_wait"), ("arrive", "try_wait.relaxed.cta"), ("arrive", "try_wait")],
+)
+def test_a_relaxed_use_orders_nothing(device, arrival, wait):
+    text = f"""{BARRIER}{HEAD} {{
+  {THREAD}
+  __shared__ Token barrier;
+  __shared__ float tile[64];
+  if (t == 0) INIT(barrier, 64);
+  __syncthreads();
+  tile[t] = M[t];  //@ write
+  Token token;
+  int done = 0;
+  asm volatile("mbarrier.{arrival}.shared::cta.b64 %0, [%1];" : "=l"(token) : "r"(at(&barrier)) : "memory");
+  while (!done)
+    asm volatile("{{.reg .pred p; mbarrier.{wait}.shared::cta.b64 p, [%1], %2; selp.b32 %0, 1, 0, p;}}"
+                 : "=r"(done) : "r"(at(&barrier)), "l"(token) : "memory");
+  P[t] = tile[63 - t];  //@ read
+}}"""
+
+    race = (Verdict.DATA_RACE, line(text, "read"), line(text, "write"))
+    assert lines(device.run(text, block=64, n=64)) == ([race] if "relaxed" in arrival + wait else [])
+
+
 def test_nobody_is_told_that_the_barrier_is_ready(device):
     text = f"""{BARRIER}{HEAD} {{
   {THREAD}
@@ -213,16 +238,3 @@ def test_a_use_that_is_wrong(device, way, kind):
 
     assert [each.kind for each in found] == [kind]
     assert found[0].line is not None
-
-
-@pytest.mark.parametrize("instruction", ["mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%0], 1;"])
-def test_what_is_not_emulated_has_its_line(device, instruction):
-    text = f"""{BARRIER}{HEAD} {{
-  __shared__ Token barrier;
-  asm volatile("{instruction}" :: "r"(at(&barrier)));  //@ bad
-  P[threadIdx.x] = 0;
-}}"""
-
-    with pytest.raises(Unsupported) as caught:
-        device.run(text)
-    assert caught.value.line == line(text, "bad")

@@ -15,9 +15,15 @@ __device__ unsigned long long described(void* p) {
 #define begin() asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
 #define commit() asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory")
 #define wait(n) asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(n) : "memory")
-#define multiply(d, a, b, add) asm volatile("{.reg .pred p; setp.ne.b32 p, %6, 0; " \
+#define multiply(d, a, b, add) start(d, described(a), described(b), add)
+#define start(d, a, b, add) asm volatile("{.reg .pred p; setp.ne.b32 p, %6, 0; " \
   "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, p, 1, 1, 0, 0;}" \
-  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(described(a)), "l"(described(b)), "r"(add))
+  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a), "l"(b), "r"(add))
+#define with_registers(d, a, b) asm volatile( \
+  "{.reg .pred p; setp.ne.b32 p, 1, 0; " \
+  "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, p, 1, 1, 0;}" \
+  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) \
+  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(described(b)))
 """
 _FILL = """
   __shared__ alignas(128) half a[1024], b[128];
@@ -50,9 +56,15 @@ def _registers(product: np.ndarray) -> list[float]:
 _ALL = _registers(_product())
 
 
-def _story(name: str, wanted: object, body: str) -> Story:
-    return Story(name, wanted, body, before=_BEFORE, block=128, n=512)  # type: ignore[arg-type]
+def _story(name: str, wanted: object, body: str, **launch: object) -> Story:
+    return Story(name, wanted, body, before=_BEFORE, **({"block": 128, "n": 512} | launch))  # type: ignore[arg-type]
 
+
+_FACTOR = """
+  unsigned f[4];
+  for (int i = 0; i < 4; ++i) f[i] = ((volatile unsigned*)a)[t % 32 + 32 * (i / 2 + i % 2 * 2) + t / 32 * 128];"""
+_LOAD = 'asm volatile("ld.shared.u32 %0, [%1];" : "+r"(f[i]) : "r"((unsigned)__cvta_generic_to_shared(a + 8 * i)));'
+_IN_REGISTERS = _FILL.replace("\n  begin();", _FACTOR + "\n  begin();")
 
 STORIES = [
     _story("a product", _ALL, _FILL + _ONCE + _DONE),
@@ -79,6 +91,160 @@ STORIES = [
     _story("a factor changes after all have waited", _ALL, _FILL + _ONCE + _DONE + """
   __syncthreads();
   a[t] = 0;"""),
+    # -- who takes part
+    _story("two of four warps", Found(Verdict.BARRIER_DIVERGENCE, "multiply", says="128 threads"),
+           _FILL + "\n  if (t < 64) {" + _ONCE + "\n  }" + _DONE),
+    _story("the second of two warpgroups", [0.0] * 512, _FILL.replace(
+           "b[i % 128]", "i < 128 ? b[i]").replace("t % 5 - 2)", "t % 5 - 2) : half()").replace("+= 128", "+= 256")
+           + "\n  if (t >= 128) {" + _ONCE + """
+  commit();
+  wait(0);
+  }
+  for (int i = 0; i < 4; ++i) if (t < 128) P[128 * i + t] = d[i];""", block=256),
+    _story("each half of a warpgroup on its own", Found(Verdict.BARRIER_DIVERGENCE), _FILL + """
+  if (t < 64) {
+    multiply(d, a, b, 1);
+    e[0] = 1;
+  } else {
+    multiply(e, a, b, 1);
+  }""" + _DONE.replace("d[i]", "d[i] + e[i]")),
+    _story("warps that come one after the other", _ALL, _FILL + """
+  for (int i = 0; i < t / 32; ++i) __nanosleep(1);""" + _ONCE + _DONE),
+    _story("another factor in each warp", Found(Verdict.RUNTIME_ERROR, "multiply", says="descriptors"),
+           _FILL + "\n  start(d, described(a) + t / 32, described(b), 1);  //@ multiply" + _DONE),
+    _story("a predicate that differs in a warpgroup", Found(Verdict.RUNTIME_ERROR, "multiply", says="predicates"),
+           _FILL + "\n  start(d, described(a), described(b), (int)(t < 96));  //@ multiply" + _DONE),
+    _story("another factor in each warpgroup", [2.0 * (t // 128 + 1) * 16 for _ in range(4) for t in range(256)], """
+  __shared__ alignas(128) half a[1024], b[2][128];
+  for (int i = t; i < 1024; i += 256) a[i] = __float2half(1), b[t / 128][t % 128] = __float2half(2 * (t / 128 + 1));
+  fence();
+  __syncthreads();
+  float d[4] = {};
+  begin();
+  multiply(d, a, b[t / 128], 1);
+  commit();
+  wait(0);
+  for (int i = 0; i < 4; ++i) P[256 * i + t] = d[i];""", block=256, n=1024),
+    # -- unset values
+    _story("a descriptor from a variable without a value", Found(Verdict.UNINITIALIZED_READ), _FILL + """
+  __shared__ volatile unsigned long long where[2];
+  if (t == 0) where[0] = described(a);
+  start(d, where[1], described(b), 1);""" + _DONE),
+    _story("padding that no result needs", [32.0 if i < 2 else 0.0 for i in range(4) for _ in range(128)], """
+  __shared__ alignas(128) half a[1024], b[128];
+  for (int i = t; i < 1024; i += 128) if (i / 64 % 4 < 2) a[i] = __float2half(1);
+  b[t] = __float2half(2);
+  fence();
+  __syncthreads();
+  float d[4] = {};
+  begin();
+  multiply(d, a, b, 1);
+  commit();
+  wait(0);
+  for (int i = 0; i < 4; ++i) P[128 * i + t] = i < 2 ? d[i] : 0;"""),
+    _story("padding that a result needs", Found(Verdict.UNINITIALIZED_READ, "multiply"), """
+  __shared__ alignas(128) half a[1024], b[128];
+  for (int i = t; i < 1024; i += 128) if (i / 64 % 4 < 2) a[i] = __float2half(1);
+  b[t] = __float2half(2);
+  fence();
+  __syncthreads();
+  float d[4] = {};
+  begin();
+  multiply(d, a, b, 1);  //@ multiply
+  commit();
+  wait(0);""" + _STORE),
+    _story("one element of a piece is unset", Found(Verdict.UNINITIALIZED_READ, "multiply"), _FILL.replace(
+           "a[i] = __float2half(i % 7 - 3)", "i == 9 ? 0 : (a[i] = __float2half(i % 7 - 3), 0)") + _ONCE + _DONE),
+    _story("a left factor in registers", _ALL, _IN_REGISTERS + "\n  with_registers(d, f, b);" + _DONE),
+    # -- results and registers before the wait
+    _story("a result that is changed before the wait", Found(Verdict.UNINITIALIZED_READ, "multiply"),
+           _FILL + _ONCE + """
+  commit();
+  float x[4];
+  for (int i = 0; i < 4; ++i) x[i] = d[i] * 2;
+  wait(0);
+  for (int i = 0; i < 4; ++i) P[128 * i + t] = x[i];"""),
+    _story("a left factor that is loaded again before the wait", Found(Verdict.DATA_RACE, "load"), _IN_REGISTERS + """
+  #pragma unroll 1
+  for (int k = 0; k < n / 256; ++k) {
+    for (int i = 0; i < 4; ++i) """ + _LOAD + """  //@ load
+    begin();
+    with_registers(d, f, b);
+    commit();
+  }
+  wait(0);""" + _STORE),
+    _story("a left factor that is loaded again after the wait", None, _IN_REGISTERS + """
+  #pragma unroll 1
+  for (int k = 0; k < n / 256; ++k) {
+    for (int i = 0; i < 4; ++i) """ + _LOAD + """
+    begin();
+    with_registers(d, f, b);
+    commit();
+    wait(0);
+  }""" + _STORE),
+    _story("a product that no thread waits for", Found(Verdict.DATA_RACE, "multiply"), _FILL + _ONCE + """
+  commit();
+  for (int i = 0; i < 4; ++i) P[128 * i + t] = 0;"""),
+    # -- wgmma.fence
+    _story("no fence at all", Found(Verdict.DATA_RACE, "multiply", says="wgmma.fence"),
+           _FILL.replace("begin();", "") + _ONCE + _DONE),
+    _story("no fence after the sums changed", Found(Verdict.DATA_RACE, "again", says="wgmma.fence"), _FILL + _ONCE + """
+  commit();
+  wait(0);
+  for (int i = 0; i < 4; ++i) d[i] *= 2;
+  multiply(d, a, b, 1);  //@ again""" + _DONE),
+    _story("a fence after the sums changed", [3 * each for each in _ALL], _FILL + _ONCE + """
+  commit();
+  wait(0);
+  for (int i = 0; i < 4; ++i) d[i] *= 2;
+  begin();""" + _ONCE + _DONE),
+    _story("no fence after the sums began anew", Found(Verdict.DATA_RACE, "again"), _FILL + _ONCE + """
+  commit();
+  wait(0);""" + _STORE + """
+  for (int i = 0; i < 4; ++i) d[i] = 0;
+  multiply(d, a, b, 1);  //@ again""" + _DONE),
+    _story("one fence, and sums that nothing else touches", [3 * each for each in _ALL], _FILL + """
+  for (int k = 0; k < 3; ++k) {
+    multiply(d, a, b, 1);
+    commit();
+    wait(0);
+  }""" + _STORE),
+    _story("one fence for two sums", [2 * each for each in _ALL], _FILL + _ONCE + """
+  multiply(e, a, b, 1);
+  commit();
+  wait(0);
+  for (int i = 0; i < 4; ++i) P[128 * i + t] = d[i] + e[i];"""),
+    _story("sums that each step begins anew", [2 * each for each in _ALL], _FILL.replace("begin();", "") + """
+  float s[4] = {};
+  for (int k = 0; k < 2; ++k) {
+    float c[4] = {};
+    begin();
+    multiply(c, a, b, 1);
+    commit();
+    wait(0);
+    for (int i = 0; i < 4; ++i) s[i] += c[i];
+  }
+  for (int i = 0; i < 4; ++i) P[128 * i + t] = s[i];"""),
+    _story("sums that each step overwrites", [2 * each for each in _ALL], _FILL.replace("begin();", "") + """
+  float s[4] = {}, c[4];
+  for (int k = 0; k < 2; ++k) {
+    begin();
+    multiply(c, a, b, 0);
+    commit();
+    wait(0);
+    for (int i = 0; i < 4; ++i) s[i] += c[i];
+  }
+  for (int i = 0; i < 4; ++i) P[128 * i + t] = s[i];"""),
+    _story("two groups under way", [4 * each for each in _ALL], _FILL.replace("begin();", "") + """
+  for (int k = 0; k < 4; ++k) {
+    begin();
+    multiply(d, a, b, 1);
+    commit();
+    wait(1);
+  }
+  wait(0);""" + _STORE),
+    _story("a left factor loaded after the fence", Found(Verdict.DATA_RACE, "multiply"), _FILL + _FACTOR
+           + "\n  with_registers(d, f, b);  //@ multiply" + _DONE),
 ]  # fmt: skip
 
 

@@ -1,0 +1,75 @@
+"""The order of accesses to the registers of `wgmma`: accumulators, and left factors in registers.
+
+A product starts with the values that its registers had at the last `wgmma.fence`, and uses them until its threads have
+waited for it. Products of one shape that add to the same registers follow each other in order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Lanes = NDArray[np.intp]
+Rows = NDArray[np.intp]
+
+
+class ProductRegisters:
+    """What the threads of a chunk did to these registers, by row and lane.
+
+    time: counts a thread's fences and waits; fenced, waited: when it last did each
+    done: the group of products for which a thread has waited
+    needed: the time from which on a fence must come before a product uses the register
+    shape: of the product that wrote it last; 0 for another instruction
+    group: of the last product that uses it
+    """
+
+    def __init__(self, rows: int, lanes: int) -> None:
+        self._time, self._fenced, self._waited, self._done = (np.zeros(lanes, np.int32) for _ in range(4))
+        self._needed = np.ones((rows, lanes), np.int32)
+        self._shape = np.zeros((rows, lanes), np.int32)
+        self._group = np.zeros((rows, lanes), np.int32)
+
+    def fence(self, lanes: Lanes) -> None:
+        self._time[lanes] += 1
+        self._fenced[lanes] = self._time[lanes]
+
+    def wait(self, lanes: Lanes, done: NDArray[np.int64]) -> None:
+        self._time[lanes] += 1
+        self._waited[lanes] = self._time[lanes]
+        self._done[lanes] = np.maximum(self._done[lanes], done)
+
+    def use(self, sums: Rows, factor: Rows, shape: int, lanes: Lanes, group: NDArray[np.int64]) -> Lanes:
+        """Note a product. Return the lanes without a fence before it.
+
+        sums, factor: the rows of accumulators and of the left factor
+        """
+        there, other = (sums[:, np.newaxis], lanes), (factor[:, np.newaxis], lanes)
+        unfenced = ((self._fenced[lanes] < self._needed[there]) & (self._shape[there] != shape)).any(axis=0)
+        unfenced |= (self._fenced[lanes] < self._needed[other]).any(axis=0)
+        self._needed[there], self._shape[there] = self._time[lanes] + 1, shape
+        self._group[there] = self._group[other] = group
+        found: Lanes = lanes[unfenced]
+        return found
+
+    def write(self, rows: Rows, lanes: Lanes, *, moves: bool) -> Lanes:
+        """Note that another instruction writes registers. Return the lanes in which a product still uses one.
+
+        moves: whether it only moves a value. The compiler puts such moves right before their use, so they may belong
+            before any fence since the last wait.
+        """
+        there = rows[:, np.newaxis], lanes
+        busy = (self._group[there] > self._done[lanes]).any(axis=0)
+        self._needed[there] = (self._waited if moves else self._time)[lanes] + 1
+        self._shape[there] = self._group[there] = 0
+        found: Lanes = lanes[busy]
+        return found
+
+    def copy(self, row: int, source: int, lanes: Lanes) -> Lanes:
+        """Do the same for a copy of another of these registers. A copied sum is still that sum."""
+        group, shape = self._group[source, lanes], self._shape[source, lanes]
+        busy = (self._group[row, lanes] > self._done[lanes]) & (self._group[row, lanes] != group)
+        moved = np.maximum(self._needed[source, lanes], self._waited[lanes] + 1)
+        self._needed[row, lanes] = np.where(shape != 0, self._needed[source, lanes], moved)
+        self._shape[row, lanes], self._group[row, lanes] = shape, group
+        found: Lanes = lanes[busy]
+        return found
