@@ -116,7 +116,9 @@ def _outlived(machine: Machine, line: int | None, found: Outlived) -> Described:
         f"Thread {geometry.thread_name(thread)} of block {geometry.block_name(block)} {found.kind.value}"
         f" `{found.element}` of block {owner}{at_line(line)}. {end}"
     )
-    return Example.at(found.element, block, (thread,)), message, Facts(Mistake.CLUSTER_LIFETIME)
+    access = Access(geometry.named_thread(thread), _KINDS[found.kind], line, geometry.named_block(block))
+    facts = Facts(Mistake.CLUSTER_LIFETIME, accesses=(access,))
+    return Example.at(found.element, block, (thread,)), message, facts
 
 
 def _described(machine: Machine, race: Race, *, block_barrier: bool) -> Described:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ WRITTEN = 0b1111
 
 Words = NDArray[np.uint32]
 Index = NDArray[np.intp]
+Addresses = TypeVar("Addresses", int, NDArray[np.int64])
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,10 +250,9 @@ def in_block(addresses: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[
     return found
 
 
-def own_address(addresses: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the addresses in shared memory without a block's rank. Bits of a generic address stay."""
-    found: NDArray[np.int64] = addresses & ~np.int64(_MOST_RANK + 1 << _RANK_SHIFT)
-    return found
+def own_address(addresses: Addresses) -> Addresses:
+    """Return addresses in shared memory without a block's rank. Bits of a generic address stay."""
+    return addresses & ~(_MOST_RANK + 1 << _RANK_SHIFT)
 
 
 def rank_of(addresses: NDArray[np.int64]) -> NDArray[np.int64]:
