@@ -521,17 +521,20 @@ class Mbarriers:
 
     def _by_phase(self, part: Part, phases: Counts) -> Iterator[tuple[_Phase, NDArray[np.intp], int]]:
         """Yield phases with their threads, and how many columns the barrier's block comes after these threads'."""
-        size, columns = self._machine.launch.cluster_blocks, part.copies(self._machine.shape)[1]
-        shifts = columns - part.lanes % self._machine.shape.blocks
+        size = self._machine.launch.cluster_blocks
+        columns = part.copies(self._machine.shape)[1]
         for offset in np.unique(part.offsets).tolist():
             here = part.offsets == offset
             for number in np.unique(phases[here]).tolist():
                 now = here & (phases == number)
-                for rank in range(size):
-                    own = now & (columns % size == rank) if size > 1 else now
-                    for shift in np.unique(shifts[own]).tolist():
-                        lanes = part.lanes[own & (shifts == shift)]
-                        yield _Phase(part.allocation.name, offset, rank, number), lanes, shift
+                if size == 1:
+                    yield _Phase(part.allocation.name, offset, 0, number), part.lanes[now], 0
+                    continue
+                for rank in np.unique(columns[now] % size).tolist():
+                    own = part.some(now & (columns % size == rank))
+                    shifts = own.copies(self._machine.shape)[1] - own.lanes % self._machine.shape.blocks
+                    for shift in np.unique(shifts).tolist():
+                        yield _Phase(part.allocation.name, offset, rank, number), own.lanes[shifts == shift], shift
 
     def _grid(self, lanes: NDArray[np.intp]) -> Grid:
         grid = np.zeros((self._machine.shape.threads, self._machine.shape.blocks), np.bool_)

@@ -47,8 +47,8 @@ class Locations:
         """End what was released at the locations that a plain store overwrites."""
         there = self.of(access)
         if there:
-            cells, _ = access.cells(machine.shape, unit)
-            columns = access.columns(machine.shape, unit)
+            cells, lanes = access.cells(machine.shape, unit)
+            columns = access.columns(lanes, machine.shape, unit)
             written = set(zip((cells * unit // 4).tolist(), columns.tolist(), strict=True))
             for offset, column in list(there):
                 if (offset // 4, column) in written:
@@ -61,7 +61,7 @@ def offsets_of(
     """Return the offset, the thread and the block's column of each thread's place."""
     cells, lanes = access.cells(machine.shape, unit)
     pieces = max(1, access.where.size // unit)
-    return cells[::pieces] * unit, lanes[::pieces], access.columns(machine.shape, unit)[::pieces]
+    return cells[::pieces] * unit, lanes[::pieces], access.columns(lanes, machine.shape, unit)[::pieces]
 
 
 Proxy = str

@@ -63,7 +63,7 @@ class Lifetimes:
         """Note that threads see what other threads' atomics left in their own block's shared memory."""
         shape = self._machine.shape
         cells, lanes = access.cells(shape, _WORD)
-        columns = access.columns(shape, _WORD)
+        columns = access.columns(lanes, shape, _WORD)
         own = columns == lanes % shape.blocks
         for cell, column in set(zip(cells[own].tolist(), columns[own].tolist(), strict=True)):
             self._looked[access.allocation.name, cell, column] = event

@@ -90,7 +90,7 @@ class RaceReport:
 
     def write(self, machine: Machine, findings: Findings) -> None:
         for (line, _), found in self._outlived.items():
-            findings.add(Verdict.DATA_RACE, line, found.count, partial(_outlived, machine, line, found))
+            findings.add(Verdict.DATA_RACE, line, found.count, partial(_outlived, machine, line, found), late=True)
         block_barrier = machine.shape.threads <= WARP or not all(race.near for race in self._races.values())
         for race in self._races.values():
             findings.add(

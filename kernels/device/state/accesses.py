@@ -173,13 +173,12 @@ class Access:
             starts, lanes = np.tile(starts, 2), np.concatenate((lanes, others))
         return starts, lanes
 
-    def columns(self, shape: Shape, unit: int, *, alike: bool = False) -> Numbers:
-        """Return, for each pair of `cells`, the column of the block that owns the copy; 0 for global memory."""
-        _, lanes = self.cells(shape, unit, alike=alike)
+    def columns(self, lanes: Numbers, shape: Shape, unit: int) -> Numbers:
+        """Return the column of each copy's block, for the threads that `cells` returns; 0 for global memory."""
         if self.allocation.space != "shared":
             return np.zeros_like(lanes)
         if self.owners is None:
-            return lanes % (1 if alike else shape.blocks)
+            return lanes % shape.blocks
         return np.repeat(self.owners.astype(np.int64), max(1, self.where.size // unit))
 
 
