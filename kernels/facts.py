@@ -27,6 +27,7 @@ class Mistake(StrEnum):
     PROXY_FENCE = "proxy_fence"
     REGISTER_FENCE = "register_fence"
     TRANSFER = "transfer"
+    TENSOR_MAP = "tensor_map"
     UNFINISHED = "unfinished"
     SHUFFLE = "shuffle"
     MISALIGNED = "misaligned"

@@ -230,11 +230,12 @@ def parse_launch_comment(comment: str, line: int) -> LaunchOverride | None:
     return LaunchOverride(line, values.get("grid"), values.get("block"), shared, tile, values.get("cluster"))
 
 
-def parse_dimensions(text: str) -> Triple:
-    """Read `(32, 8)` or `256`: one to three expressions. Raise ExpressionError."""
+def parse_dimensions(text: str, most: int = 3) -> Triple:
+    """Read `(32, 8)` or `256`: one to `most` expressions. Raise ExpressionError."""
     parts = _split(text)
-    if not 1 <= len(parts) <= 3:
-        raise ExpressionError("it must have one to three numbers: x, y, z")
+    if not 1 <= len(parts) <= most:
+        needed = "one to three numbers: x, y, z" if most == len(_BLOCK_LIMITS) else f"1 to {most} numbers"
+        raise ExpressionError(f"it must have {needed}")
     return tuple(Expression.parse(part) for part in parts)
 
 

@@ -17,12 +17,13 @@ _BUILT_IN = {
 # A parameter of an `extern "C"` kernel in PTX. The names of such kernels have no types.
 _BY_WIDTH = {
     ".u64": "8 bytes", ".u32": "4 bytes", ".u16": "2 bytes", ".u8": "1 byte", ".f32": "float", ".f64": "double",
+    ".b8[128]": "128 bytes",
 }  # fmt: skip
 _SAME = {
     "unsigned int": "int", "unsigned": "int", "unsigned*": "unsigned int*", "signed char*": "char*",
-    "half*": "__half*", "nv_bfloat16*": "__nv_bfloat16*",
+    "half*": "__half*", "nv_bfloat16*": "__nv_bfloat16*", "CUtensorMap_st": "CUtensorMap",
 }  # fmt: skip
-_WIDTHS = {"int": "4 bytes", "long long": "8 bytes"}
+_WIDTHS = {"int": "4 bytes", "long long": "8 bytes", "CUtensorMap": "128 bytes"}
 UNKNOWN = "a type of your own"
 _LONGEST = 2000
 
@@ -30,7 +31,7 @@ _FUNCTION = re.compile(r"_ZL?(\d{1,4})")
 _QUALIFIERS = re.compile(r"[rVK]+")
 _NAME = re.compile(r"(\d{1,4})(?=[A-Za-z_])")
 _SEEN = re.compile(r"S([0-9A-Z]{0,4})_")
-_PARAM = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?(\.\w+)")
+_PARAM = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?(\.\w+)(?:\s+\w+(\[\d+\]))?")
 
 
 def mismatch(ptx: str, entry: str, expected: Sequence[str]) -> tuple[str, ...] | None:
@@ -43,7 +44,7 @@ def mismatch(ptx: str, entry: str, expected: Sequence[str]) -> tuple[str, ...] |
     if mangled is None:
         # The parameters as PTX declares them
         start = re.search(rf"\.entry\s++{re.escape(entry)}\s*+\(([^()]*+)\)", ptx)
-        types = _PARAM.findall(start[1]) if start else []
+        types = map("".join, _PARAM.findall(start[1]) if start else [])
         found = tuple(_BY_WIDTH.get(ctype, UNKNOWN) for ctype in types)
         wanted = ["8 bytes" if "*" in ctype else _WIDTHS.get(ctype, ctype) for ctype in expected]
         return None if list(found) == wanted else found
@@ -54,7 +55,7 @@ def mismatch(ptx: str, entry: str, expected: Sequence[str]) -> tuple[str, ...] |
 
 def _unqualified(ctype: str) -> str:
     """A type as a launch sees it. Qualifiers of a pointer's target don't matter there."""
-    return re.sub(r"\b(?:const|volatile|restrict) ", "", ctype)
+    return re.sub(r"\b(?:const|volatile|restrict|__grid_constant__) ", "", ctype)
 
 
 class _Reader:

@@ -27,7 +27,7 @@ extern "C" __device__ __noinline__ __attribute__((used)) void __assertfail(
 
 _MENTIONED = re.compile(r"printf|assert", re.IGNORECASE)
 _DEFINED = frozenset({"vprintf", "__assertfail"})
-_HARMLESS = frozenset({"malloc", "free", "__cuda_syscall_aligned_malloc", "__cuda_syscall_cp_async_bulk_unicast"})
+_HARMLESS = re.compile(r"malloc|free|__cuda_syscall_(aligned_malloc|cp_(reduce_)?async_bulk_\w+)")
 
 # Offsets of the section list in 64-bit ELF, and the formats of sections and symbols.
 _SECTIONS_AT, _SECTION_COUNT_AT = 0x28, 0x3C
@@ -49,7 +49,7 @@ def refused(cubin: bytes) -> str | None:
     """A function that machine code takes from the driver, or None. Functions for memory and for bulk copies are
     allowed.
     """
-    return next((name for name in _undefined(cubin) if name not in _HARMLESS), None)
+    return next((name for name in _undefined(cubin) if not _HARMLESS.fullmatch(name)), None)
 
 
 def as_declarations(ptx: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from kernels.device.execution.executor import Execution, check, run
 from kernels.device.execution.in_turn import Call, run_in_turn
 from kernels.device.execution.schedule import Budget, Schedule
-from kernels.device.memory.placement import Buffer
+from kernels.device.memory.placement import Argument, Buffer
 from kernels.device.ptx.expansion import load_program
 from kernels.device.ptx.module import Malformed, Unsupported
 from kernels.device.ptx.program import Program
 
 __all__ = [
+    "Argument",
     "Budget",
     "Buffer",
     "Call",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
 from pathlib import Path
 
 from kernels.exercise.model import MOST_COMPILATIONS, Binding, Case, Exercise, InputKind, Launched, Operation, Role
@@ -113,8 +114,8 @@ def _check_parameters(exercise: Exercise, path: Path) -> None:
     every: set[str] = set()
     for where, launched in _launches(exercise):
         bound = [parameter.operand for parameter in launched.parameters if parameter.operand]
-        every |= set(bound)
-        if len(set(bound)) < len(bound) or not set(bound) <= set(expected):
+        every |= {*bound, *(parameter.map.operand for parameter in launched.parameters if parameter.map)}
+        if len(set(bound)) < len(bound) or not every <= set(expected):
             reason = f"each operand bound as a parameter needs exactly one: {', '.join(expected) or 'none'}"
             raise ExerciseError(path, f"{where}parameters", reason)
         for parameter in launched.parameters:
@@ -205,11 +206,32 @@ def _check_case(exercise: Exercise, tile: int, own: Mapping[str, int], sizes: Ma
     _check_shapes(exercise, sizes, names, path)
     for launched in exercise.launches:
         launched.launch.resolve(names)
+    if own == exercise.macros:
+        _check_maps(exercise, sizes, names, path)
     for constant in exercise.constants:
         constant.value.evaluate(names)
     for work in (exercise.work.flops, exercise.work.bytes):
         if work is not None:
             work.evaluate(names)
+
+
+def _check_maps(exercise: Exercise, sizes: Mapping[str, int], names: Mapping[str, int], path: Path) -> None:
+    """Check that all tensor maps exist and describe their operands."""
+    for where, launched in _launches(exercise):
+        for index, parameter in enumerate(launched.parameters):
+            if (rule := parameter.map) is None:
+                continue
+            operand = exercise.operand(rule.operand)
+            tensor_map = rule.resolve(operand, names)
+            rows, columns = operand.shape(names)
+            problem = tensor_map.problem
+            if len(tensor_map.box) != len(tensor_map.extents):
+                problem = f"the box needs {len(tensor_map.extents)} numbers, one for each dimension of the tensor"
+            elif (count := prod(tensor_map.extents)) != rows * columns:
+                problem = f"the extents make {count:,} elements, but `{operand.name}` has {rows * columns:,}"
+            if problem:
+                given = ", ".join(f"{name}={value}" for name, value in sizes.items())
+                raise ExerciseError(path, f"{where}parameters[{index}].map", f"with {given}, {problem}")
 
 
 def _check_block_of_largest_tile(exercise: Exercise, sizes: Mapping[str, int], path: Path) -> None:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from kernels.exercise.tensor_map import TensorMap, rows_apart
 from kernels.exercise.values import EXACT, UNSAID, ElementType, Tolerance, Values, WorkRule
 from kernels.expression import Expression
 from kernels.launch import LaunchRule
@@ -157,6 +158,14 @@ class Operand:
         planes = 1 if self.planes is None else self.planes.evaluate(names)
         return planes * self.rows.evaluate(names), self.cols.evaluate(names)
 
+    def extents(self, names: Mapping[str, int]) -> tuple[int, ...]:
+        """Return the extent in each dimension, the contiguous one first."""
+        rows, columns = self.rows.evaluate(names), self.cols.evaluate(names)
+        if self.vector:
+            return (rows,)
+        plane = (columns, rows) if self.layout is Layout.ROW_MAJOR else (rows, columns)
+        return plane if self.planes is None else (*plane, self.planes.evaluate(names))
+
 
 @dataclass(frozen=True, slots=True)
 class Constant:
@@ -171,14 +180,48 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
+class MapRule:
+    """A tensor map of an operand. box, extents: the contiguous dimension first.
+
+    extents: of the tensor; none for the operand's own
+    """
+
+    operand: str
+    box: tuple[Expression, ...]
+    swizzle: Expression
+    nan: bool = False
+    extents: tuple[Expression, ...] = ()
+
+    def resolve(self, operand: Operand, names: Mapping[str, int]) -> TensorMap:
+        """The tensor map for these sizes, macros and tile.
+
+        raise (ExpressionError): an expression has no value
+        """
+        extents = tuple(extent.evaluate(names) for extent in self.extents) or operand.extents(names)
+        return TensorMap(
+            operand=self.operand,
+            type=operand.type,
+            extents=extents,
+            strides=rows_apart(extents, operand.type.bytes),
+            box=tuple(side.evaluate(names) for side in self.box),
+            swizzle=self.swizzle.evaluate(names),
+            nan=self.nan,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of the kernel: a pointer to an operand, a size, or another number. Exactly one is set."""
+    """One parameter of the kernel: a pointer to an operand, a size, another number, or a tensor map.
+
+    Exactly one is set.
+    """
 
     ctype: str
     name: str
     operand: str | None
     size: str | None
     value: Expression | float | None = None
+    map: MapRule | None = None
 
 
 class Launched(Protocol):

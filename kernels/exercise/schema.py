@@ -21,6 +21,7 @@ from kernels.exercise.model import (
     GoalRule,
     InputKind,
     Layout,
+    MapRule,
     Metric,
     Operand,
     Operation,
@@ -29,6 +30,7 @@ from kernels.exercise.model import (
 )
 from kernels.exercise.model import JUDGE_VERSION as JUDGE_VERSION  # noqa: PLC0414 - for whoever keeps what depends on it
 from kernels.exercise.table import ExerciseError, Table
+from kernels.exercise.tensor_map import MAP_TYPE, MOST_DIMENSIONS, Outside
 from kernels.exercise.values import ElementType, Tolerance, ValueKind, Values, WorkRule
 from kernels.launch import LaunchRule
 from kernels.toml_text import read_toml
@@ -39,23 +41,38 @@ _NUMBERS = ("int", "unsigned int", "unsigned", "long long", "float", "double")
 
 def read_parameter(table: Table, names: tuple[str, ...]) -> Parameter:
     """Read one parameter of the kernel. names: for its value."""
-    table.only("type", "name", "operand", "size", "value")
+    table.only("type", "name", "operand", "size", "value", "map")
     parameter = Parameter(
         ctype=table.text("type"),
         name=table.name("name"),
         operand=table.name("operand", default="") or None,
         size=table.name("size", default="") or None,
         value=table.scalar("value", names) if table.has("value") else None,
+        map=_map(table.table("map"), names) if table.has("map") else None,
     )
-    if sum(each is not None for each in (parameter.operand, parameter.size, parameter.value)) != 1:
-        raise table.error("operand", "a parameter carries either an `operand`, a `size` or a `value`")
-    pointers = [f"{const}{each}*" for each in _pointed() for const in ("", "const ")]
+    given = parameter.operand, parameter.size, parameter.value, parameter.map
+    if sum(each is not None for each in given) != 1:
+        raise table.error("operand", "a parameter carries either an `operand`, a `size`, a `value` or a `map`")
+    pointers = tuple(f"{const}{each}*" for each in _pointed() for const in ("", "const "))
     expected = pointers if parameter.operand else _NUMBERS if parameter.value is not None else ("int",)
+    if parameter.map is not None:
+        expected = (MAP_TYPE,)
     if parameter.ctype not in expected:
         raise table.error("type", f"expected {' or '.join(f'`{ctype}`' for ctype in expected)}")
     if isinstance(parameter.value, float) and parameter.ctype not in {"float", "double"}:
         raise table.error("value", f"an `{parameter.ctype}` is a whole number")
     return parameter
+
+
+def _map(table: Table, names: tuple[str, ...]) -> MapRule:
+    table.only("operand", "box", "swizzle", "outside", "extents")
+    return MapRule(
+        operand=table.name("operand"),
+        box=table.dimensions("box", names, MOST_DIMENSIONS),
+        swizzle=table.expression("swizzle", names, default="0"),
+        nan=table.choice("outside", Outside, default=Outside.ZERO) is Outside.NAN,
+        extents=table.dimensions("extents", names, MOST_DIMENSIONS) if table.has("extents") else (),
+    )
 
 
 def _pointed() -> tuple[str, ...]:

@@ -166,10 +166,10 @@ class Table:
                 raise self.error(field, "expected a C identifier")
         return list(self._data)
 
-    def dimensions(self, key: str, names: Sequence[str]) -> Triple:
-        """Return one to three expressions in parentheses, as in a launch comment."""
+    def dimensions(self, key: str, names: Sequence[str], most: int = 3) -> Triple:
+        """Return one to `most` expressions in parentheses, as in a launch comment."""
         try:
-            triple = parse_dimensions(self.text(key))
+            triple = parse_dimensions(self.text(key), most)
         except ExpressionError as error:
             raise self.error(key, str(error)) from None
         for expression in triple:

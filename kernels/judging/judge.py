@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kernels.compile.diagnostics import Resources
-from kernels.device import Budget, Buffer, Execution, Schedule
+from kernels.device import Argument, Budget, Buffer, Execution, Schedule
 from kernels.facts import Facts
 from kernels.judging.compare import NEVER_WRITTEN, POISON, Mismatch, Output, mismatch, wrong_elements
 from kernels.judging.diagnosis import diagnose
@@ -260,9 +260,9 @@ def _by_order(case: CasePlan, bad: Mismatch, findings: tuple[Finding, ...], exec
     )
 
 
-def arguments(launched: CasePlan | LaunchPlan) -> list[str | int | float]:
+def arguments(launched: CasePlan | LaunchPlan) -> list[Argument]:
     """The kernel's arguments; a name means a pointer to that buffer."""
-    return [a.matrix if a.matrix is not None else a.value for a in launched.arguments]
+    return [a.map or (a.matrix if a.matrix is not None else a.value) for a in launched.arguments]
 
 
 def constants(case: CasePlan) -> dict[str, bytes]:

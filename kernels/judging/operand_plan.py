@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernels.exercise import Binding, Layout, Operand, Role
-from kernels.exercise.model import Parameter
+from kernels.exercise.model import Exercise, MapRule, Parameter
+from kernels.exercise.tensor_map import TensorMap
 from kernels.exercise.values import ElementType, ValueKind, Values
-from kernels.expression import Expression
+from kernels.expression import Expression, ExpressionError
 from kernels.facts import Element
+from kernels.launch import LaunchError
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class MatrixPlan:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One kernel argument: a pointer to the matrix `matrix`, the whole number `number`, or the float `real`.
+    """One kernel argument: a pointer to `matrix`, the whole number `number`, the float `real`, or the tensor map `map`.
 
     double: whether `real` has 64 bits
     """
@@ -98,6 +100,7 @@ class Argument:
     number: int | None
     real: float | None = None
     double: bool = False
+    map: TensorMap | None = None
 
     @property
     def value(self) -> int | float:
@@ -112,7 +115,12 @@ class Argument:
         return float64(self.real)
 
 
-def plan_argument(parameter: Parameter, sizes: Mapping[str, int], names: Mapping[str, int]) -> Argument:
+def plan_argument(
+    exercise: Exercise, parameter: Parameter, sizes: Mapping[str, int], names: Mapping[str, int]
+) -> Argument:
+    """One argument at these sizes. Raises LaunchError for a tensor map that can't exist."""
+    if (rule := parameter.map) is not None:
+        return Argument(None, None, map=_plan_map(parameter.name, rule, exercise.operand(rule.operand), names))
     if parameter.value is not None:
         value = parameter.value
         number = value.evaluate(names) if isinstance(value, Expression) else value
@@ -120,6 +128,16 @@ def plan_argument(parameter: Parameter, sizes: Mapping[str, int], names: Mapping
             return Argument(None, None, float(number), double=parameter.ctype == "double")
         return Argument(None, int(number))
     return Argument(parameter.operand, None if parameter.size is None else sizes[parameter.size])
+
+
+def _plan_map(name: str, rule: MapRule, operand: Operand, names: Mapping[str, int]) -> TensorMap:
+    try:
+        tensor_map = rule.resolve(operand, names)
+    except ExpressionError as error:
+        raise LaunchError(f"The tensor map `{name}` has no value: {error}.") from None
+    if problem := tensor_map.problem:
+        raise LaunchError(f"The tensor map `{name}` can't exist: {problem}.")
+    return tensor_map
 
 
 def plan_matrix(

@@ -230,7 +230,7 @@ def with_solution(exercise: Exercise, source: Source, case: CasePlan) -> CasePla
     solution = SolutionLaunch(
         launch,
         _constants(exercise, names, {}),
-        _arguments(exercise, case.sizes, names),
+        _arguments(exercise, exercise, case.sizes, names),
         _matrices(exercise, names, {}),
         tuple(_further(exercise, source, tile, case.sizes)),
     )
@@ -268,7 +268,8 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
     lines = source.globals if source is not None else {}
     launch, problem = _resolve_launch(exercise, source, tile, case)
     then, further_problem = _resolve_further(exercise, source, tile, case)
-    problem = problem or further_problem
+    arguments, map_problem = _resolve_arguments(exercise, case, names)
+    problem = problem or further_problem or map_problem
     return CasePlan(
         name=case.name,
         sizes=dict(case.sizes),
@@ -276,7 +277,7 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
         turn=turn,
         on_cpu=case.on_cpu,
         matrices=_matrices(exercise, names, lines),
-        arguments=_arguments(exercise, case.sizes, names),
+        arguments=arguments,
         launch=None if problem is not None else launch,
         problem=problem,
         launch_lines=source.plan.launch.lines if source is not None and source.plan.launch is not None else {},
@@ -295,8 +296,19 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
     )
 
 
-def _arguments(launched: Launched, sizes: Mapping[str, int], names: Mapping[str, int]) -> tuple[Argument, ...]:
-    return tuple(plan_argument(parameter, sizes, names) for parameter in launched.parameters)
+def _arguments(
+    exercise: Exercise, launched: Launched, sizes: Mapping[str, int], names: Mapping[str, int]
+) -> tuple[Argument, ...]:
+    return tuple(plan_argument(exercise, parameter, sizes, names) for parameter in launched.parameters)
+
+
+def _resolve_arguments(
+    exercise: Exercise, case: Case, names: Mapping[str, int]
+) -> tuple[tuple[Argument, ...], Finding | None]:
+    try:
+        return _arguments(exercise, exercise, case.sizes, names), None
+    except LaunchError as error:
+        return (), Finding(Verdict.RESOURCE_LIMIT, str(error), error.line, example=Example(case=case.name))
 
 
 def _matrices(exercise: Exercise, names: Mapping[str, int], lines: Mapping[str, int]) -> tuple[MatrixPlan, ...]:
@@ -308,7 +320,7 @@ def _further(exercise: Exercise, source: Source | None, tile: int, sizes: Mappin
     names = exercise.names(tile, sizes, source.macros if source is not None else None)
     found = source.launch_names(exercise, tile, sizes) if source is not None and exercise.then else names
     for each in exercise.then:
-        yield LaunchPlan(each.kernel, each.launch.resolve(found), _arguments(each, sizes, names))
+        yield LaunchPlan(each.kernel, each.launch.resolve(found), _arguments(exercise, each, sizes, names))
 
 
 def _constants(exercise: Exercise, names: Mapping[str, int], lines: Mapping[str, int]) -> tuple[ConstantPlan, ...]:

@@ -86,6 +86,13 @@ using ::floor; using ::ceil; using ::sin; using ::cos;
 #endif
 """
 
+# The driver alone knows what the bytes of a tensor map mean.
+_TENSOR_MAP = """#ifndef TILELAB_TENSOR_MAP
+#define TILELAB_TENSOR_MAP
+typedef struct CUtensorMap_st { alignas(64) unsigned long long opaque[16]; } CUtensorMap;
+#endif
+"""
+
 _TEXTS = {
     "stdint.h": _INTEGER_TYPES,
     "cstdint": _INTEGER_TYPES,
@@ -93,6 +100,8 @@ _TEXTS = {
     "float.h": _FLOAT,
     "cfloat": _FLOAT,
     "cmath": _CMATH,
+    "cuda.h": _TENSOR_MAP,
+    "cudaTypedefs.h": _TENSOR_MAP,
     "limits": LIMITS,
     "bits/stdc++.h": LIMITS + _INTEGER_TYPES + _CMATH,
     "wb.h": WB,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kernels.exercise import Exercise
 from kernels.exercise.model import Launched, Parameter
+from kernels.exercise.tensor_map import MAP_TYPE
 from kernels.facts import Facts, Mistake
 from kernels.source.constants import Macro
 from kernels.source.statements import statements
@@ -23,6 +24,7 @@ _BUILT_IN = {
     "void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "size_t", "ptrdiff_t",
     "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "uint", "half", "__half",
     "half2", "__nv_bfloat16", "nv_bfloat16", "__nv_fp8_e4m3", "__nv_fp8_e5m2", "float2", "float3", "float4", "dim3",
+    "CUtensorMap",
 }  # fmt: skip
 # All have 32 bits, so the launch is the same for each of them.
 _SIZES = {
@@ -50,6 +52,7 @@ _POINTED: Mapping[str, set[tuple[str, ...]]] = {
     "__nv_fp8_e4m3": {("__nv_fp8_e4m3",)},
     "__nv_fp8_e5m2": {("__nv_fp8_e5m2",)},
     "unsigned short": {("short", "unsigned"), ("int", "short", "unsigned"), ("uint16_t",)},
+    MAP_TYPE.removeprefix("const "): {("CUtensorMap",)},
 }
 _LONGEST_SIGNATURE = 400
 _MOST_NAMED = 6

@@ -112,7 +112,7 @@ HOST = (
     "assert.h", "conio.h", "ctype.h", "errno.h", "fcntl.h", "getopt.h", "locale.h", "malloc.h", "memory.h", "omp.h",
     "pthread.h", "signal.h", "stdarg.h", "stdbool.h", "stdio.h", "stdlib.h", "string.h", "strings.h", "sys/resource.h",
     "sys/stat.h", "sys/time.h", "sys/timeb.h", "sys/types.h", "time.h", "unistd.h", "windows.h",
-    "crt/device_functions.h", "crt/host_defines.h", "cub/cub.cuh", "cublas.h", "cublas_v2.h", "cuda.h",
+    "crt/device_functions.h", "crt/host_defines.h", "cub/cub.cuh", "cublas.h", "cublas_v2.h",
     "cuda_device_runtime_api.h", "cuda_occupancy.h", "cuda_profiler_api.h", "cuda_runtime.h", "cuda_runtime_api.h",
     "curand.h", "curand_kernel.h", "cusparse.h", "device_atomic_functions.h", "device_functions.h",
     "device_launch_parameters.h", "driver_types.h", "helper_cuda.h", "helper_functions.h", "helper_image.h",

@@ -13,8 +13,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.device import Argument
+from kernels.exercise.tensor_map import TensorMap
 from kernels.launch import Launch
 from worker.gpu.launch_config import launch_config
+from worker.gpu.tensor_maps import encoded
 
 _COMPUTE_CAPABILITY = (75, 76)  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
 
@@ -103,7 +106,7 @@ class Kernel:
     def run(
         self,
         launch: Launch,
-        arguments: Sequence[str | int | float],
+        arguments: Sequence[Argument],
         arrays: Mapping[str, NDArray[Any]],
         symbols: Mapping[str, str],
         constants: Mapping[str, bytes],
@@ -121,7 +124,7 @@ class Kernel:
                 self._copy(array, device[name])
             for name, content in constants.items():
                 self._copy(np.frombuffer(content, np.uint8), self._variable(name))
-            self._launch(launch, [_parameter(argument, device) for argument in arguments])
+            self._launch(launch, [self._parameter(argument, device) for argument in arguments])
             return {name: self._copy_back(device[name], array) for name, array in arrays.items()}
         finally:
             for pointer in taken.values():
@@ -148,6 +151,11 @@ class Kernel:
             extents = *launch.grid, *launch.block
             self._call("cuLaunchKernel", self._function, *extents, launch.shared, None, addresses, None)
         self._call("cuCtxSynchronize")
+
+    def _parameter(self, argument: Argument, device: Mapping[str, ctypes.c_uint64]) -> Any:
+        if isinstance(argument, TensorMap):
+            return encoded(self._call, argument, device[argument.operand].value)
+        return _parameter(argument, device)
 
     def _variable(self, name: str) -> ctypes.c_uint64:
         """Where a variable of the module lies."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from kernels.exercise.product_types import ProductTypes
+from kernels.exercise.tensor_map import TensorMap
 from kernels.exercise.values import ElementType
 from kernels.launch import Launch
 from kernels.measurement import Clocks, Environment
@@ -91,6 +92,14 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
+class Mapped:
+    """A tensor map, and the memory of its tensor."""
+
+    map: TensorMap
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
 class Product:
     """A product of row-major matrices, for the device's library. shape: rows, inner and columns."""
 
@@ -117,7 +126,7 @@ def in_library(types: ProductTypes, shape: tuple[int, int, int]) -> bool:
     return known and (types.left.bytes > 1 or not any(extent % _LIBRARY_WORD for extent in shape))
 
 
-Argument = Memory | int | float
+Argument = Memory | int | float | Mapped
 
 
 @dataclass(frozen=True, slots=True)

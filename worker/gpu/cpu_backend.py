@@ -9,7 +9,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -31,6 +31,7 @@ from worker.gpu.backend import (
     DeviceFault,
     FaultKind,
     Kernel,
+    Mapped,
     Memory,
     Product,
     Timed,
@@ -255,12 +256,13 @@ class CpuBackend:
         if launch.threads > _MOST_THREADS or handle.program.static_shared + launch.shared > SHARED_BYTES:
             raise DeviceFault(FaultKind.RESOURCES, "no device can run this launch")
         used = {name: m for name, m in module.named.items() if name in handle.program.variables}
-        memories = dict.fromkeys([*(each for each in arguments if isinstance(each, Memory)), *used.values()])
+        given = [each.memory if isinstance(each, Mapped) else each for each in arguments]
+        memories = dict.fromkeys([*(each for each in given if isinstance(each, Memory)), *used.values()])
         try:
             execution = device.run(
                 handle.program,
                 launch,
-                [_name(argument) if isinstance(argument, Memory) else argument for argument in arguments],
+                [_argument(argument) for argument in arguments],
                 [Buffer(_name(m), self._words(m).view(np.float32), initialised=True) for m in memories],
                 budget=device.Budget(instructions),
                 symbols={name: _name(memory) for name, memory in used.items()},
@@ -299,6 +301,12 @@ def _program(ptx: str, entry: str) -> Program:
     program = device.load_program(ptx, entry)
     device.check(program)
     return program
+
+
+def _argument(argument: Argument) -> device.Argument:
+    if isinstance(argument, Mapped):
+        return replace(argument.map, operand=_name(argument.memory))
+    return _name(argument) if isinstance(argument, Memory) else argument
 
 
 def _name(memory: Memory) -> str:

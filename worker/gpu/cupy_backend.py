@@ -30,6 +30,7 @@ from worker.gpu.backend import (
     DeviceFault,
     FaultKind,
     Kernel,
+    Mapped,
     Memory,
     Product,
     Timed,
@@ -39,6 +40,7 @@ from worker.gpu.cuda_errors import fault_kind
 from worker.gpu.device_class import device_class
 from worker.gpu.launch_config import launch_config
 from worker.gpu.nvml import ClockReader, gpus
+from worker.gpu.tensor_maps import encoded
 
 _ALIGNMENT = 512
 # The alignment of a separate allocation. It determines the place of matrices in the L2 cache, and so their speed.
@@ -274,7 +276,7 @@ class CupyBackend:
         return Timed(runtime.eventElapsedTime(self._before, self._after), 1000 * (ended - began))
 
     def _prepared(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> Callable[[], None]:
-        values = [_parameter(argument) for argument in arguments]
+        values = [self._parameter(argument) for argument in arguments]
         places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
 
         function = kernel.handle.function
@@ -291,6 +293,9 @@ class CupyBackend:
             )
 
         return start
+
+    def _parameter(self, argument: Argument) -> Any:
+        return self._driver.encoded(argument) if isinstance(argument, Mapped) else _parameter(argument)
 
     def _start(self) -> None:
         """Mark the begin of a batch."""
@@ -341,6 +346,9 @@ class _Driver:
         if status := call():
             raise _fault(status, FaultKind.UNSUPPORTED)
 
+    def encoded(self, mapped: Mapped) -> Any:
+        return encoded(self._call, mapped.map, mapped.memory.place)
+
     def _call(self, name: str, *arguments: Any) -> None:
         if status := getattr(self._library, name)(*arguments):
             raise _fault(status)
@@ -368,7 +376,7 @@ def _aligned(place: int, alignment: int) -> int:
     return -(-place // alignment) * alignment
 
 
-def _parameter(argument: Argument) -> Any:
+def _parameter(argument: Memory | float) -> Any:
     """One parameter's bytes. For an integer, the kernel reads as many low bytes as its type has."""
     if isinstance(argument, Memory):
         return ctypes.c_uint64(argument.place)

@@ -11,10 +11,11 @@ from kernels.exercise import Role
 from kernels.judging.compare import POISON
 from kernels.judging.element_bits import DTYPES
 from kernels.judging.inputs import Matrix
+from kernels.judging.operand_plan import Argument as PlannedArgument
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan, LaunchPlan
 from worker.contract.measure_work import WireCode
-from worker.gpu.backend import Argument, Backend, Call, Code, DeviceFault, FaultKind, Kernel, Memory, Timed
+from worker.gpu.backend import Argument, Backend, Call, Code, DeviceFault, FaultKind, Kernel, Mapped, Memory, Timed
 
 _EMPTY = frozenset({Role.OUTPUT, Role.SCRATCH})
 POISON_WORD = int(np.array([POISON]).view(np.uint32)[0])
@@ -136,7 +137,13 @@ def place(backend: Backend, loaded: Loaded, case: CasePlan) -> Operands:
 
 
 def _arguments(launched: CasePlan | LaunchPlan, memories: Mapping[str, Memory]) -> tuple[Argument, ...]:
-    return tuple(memories[each.matrix] if each.matrix is not None else each.value for each in launched.arguments)
+    return tuple(_argument(each, memories) for each in launched.arguments)
+
+
+def _argument(planned: PlannedArgument, memories: Mapping[str, Memory]) -> Argument:
+    if planned.map is not None:
+        return Mapped(planned.map, memories[planned.map.operand])
+    return memories[planned.matrix] if planned.matrix is not None else planned.value
 
 
 def place_all(backend: Backend, modules: Modules, solution: Modules, case: CasePlan) -> Operands:

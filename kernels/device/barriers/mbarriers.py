@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from kernels.device.barriers.ordering import Counts, Grid, Ordering
 from kernels.device.memory.async_stores import AsyncForm, AsyncStore, async_form
-from kernels.device.memory.bulk import BulkCopy, BulkForm, bulk_form
+from kernels.device.memory.bulk import BulkCopy, BulkForm, Copy, bulk_form
 from kernels.device.memory.copies import hand_over
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import access_to, note, note_part, read_part, write_part
+from kernels.device.memory.tensor_copies import TensorForm, tensor_copy, tensor_form
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Unsupported, Vector
 from kernels.device.state.accesses import BEGIN, Kind, Part, Strength, Transfer
 from kernels.device.state.findings import Described
@@ -94,7 +95,7 @@ class MbarrierUse:
     opens: bool = True
     expects: bool = False
     orders: bool = True
-    copy: BulkCopy | AsyncStore | None = None
+    copy: Copy | None = None
 
 
 def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
@@ -102,6 +103,8 @@ def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
         return _copy_use(operands, pc, item, form)
     if (stored := async_form(item.opcode)) is not None:
         return _store_use(operands, pc, item, stored)
+    if (tensor := tensor_form(item.opcode)) is not None:
+        return _tensor_use(operands, pc, item, tensor)
     if (match := _COPIES.fullmatch(item.opcode)) is not None:
         place, one = operands.place(item.operands[0]), operands.source(Immediate(1), 32)
         site = Site(pc, item.line, "shared" if match["shared"] else "generic", _SIZE, *Verb.COPIES.access)
@@ -141,10 +144,9 @@ def _copy_use(operands: Operands, pc: int, item: Instruction, form: BulkForm) ->
     """A bulk copy that reports its bytes to a barrier."""
     if not 4 <= len(item.operands) <= 5:
         raise Malformed("a bulk copy with the wrong number of operands")
-    target, source, place = (operands.place(item.operands[at]) for at in (0, 1, 3))
+    target, source = (operands.place(item.operands[at]) for at in (0, 1))
     size = operands.source(item.operands[2], 32)
-    copy = BulkCopy(pc, item.line, form.spaces, target, source, size)
-    return _use_of_copy(item, pc, copy, place, size)
+    return _use_of_copy(operands, item, BulkCopy(pc, item.line, form.spaces, target, source, size), 3)
 
 
 def _store_use(operands: Operands, pc: int, item: Instruction, form: AsyncForm) -> MbarrierUse:
@@ -157,14 +159,21 @@ def _store_use(operands: Operands, pc: int, item: Instruction, form: AsyncForm) 
         raise Malformed("a vector of the wrong length")
     sources = tuple(operands.source(element, form.size * 8) for element in elements)
     copy = AsyncStore(pc, item.line, form, operands.place(item.operands[0]), sources)
-    size = operands.source(Immediate(form.bytes), 32)
-    return _use_of_copy(item, pc, copy, operands.place(item.operands[2]), size)
+    return _use_of_copy(operands, item, copy, 2)
 
 
-def _use_of_copy(item: Instruction, pc: int, copy: BulkCopy | AsyncStore, place: Place, size: int) -> MbarrierUse:
-    """The use of a barrier, perhaps another block's, by what reports so many bytes to it."""
-    site = Site(pc, item.line, CLUSTER, _SIZE, *Verb.COPY.access)
-    return MbarrierUse(item, site, Verb.COPY, place, size, copy=copy)
+def _use_of_copy(operands: Operands, item: Instruction, copy: Copy, at: int) -> MbarrierUse:
+    """The use of a barrier, perhaps another block's, by a copy. at: the barrier's place among the operands."""
+    site = Site(copy.pc, item.line, CLUSTER, _SIZE, *Verb.COPY.access)
+    place, nothing = operands.place(item.operands[at]), operands.source(Immediate(0), 32)
+    return MbarrierUse(item, site, Verb.COPY, place, nothing, copy=copy)
+
+
+def _tensor_use(operands: Operands, pc: int, item: Instruction, form: TensorForm) -> MbarrierUse:
+    """A tensor copy that reports its bytes to a barrier."""
+    if not 4 <= len(item.operands) <= 5:
+        raise Malformed("a tensor copy with the wrong number of operands")
+    return _use_of_copy(operands, item, tensor_copy(operands, pc, item, form), 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,13 +355,13 @@ class Mbarriers:
     def _copy(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
         """Start a copy, whose bytes arrive at once. Threads still may not use them before the phase is over."""
         assert use.copy is not None
-        states = self._states(use, part)
+        states, moved = self._states(use, part), np.zeros(self._machine.shape.lanes, np.int64)
         for phase, lanes, shift in self._by_phase(part, states.phase):
             columns = lanes % self._machine.shape.blocks + shift
-            if isinstance(use.copy, BulkCopy):
+            if not isinstance(use.copy, AsyncStore):
                 self._check_fence(phase, lanes, columns)
             mask = self._machine.mask(self._grid(lanes))
-            use.copy.perform(self._machine, mask, lambda _, some, phase=phase: phase.ends(some))  # type: ignore[misc]
+            moved[lanes] = use.copy.perform(self._machine, mask, lambda _, some, phase=phase: phase.ends(some))[lanes]  # type: ignore[misc]
             self._machine.races.ends_with(phase.ends(lanes), lanes, phase, shift)
             self._ordering.bring(phase, self._grid(lanes), shift)
             if part.owners is not None:
@@ -361,7 +370,7 @@ class Mbarriers:
                 note(self._machine, access_to(own, use.site, replace(phase.ends(own.lanes), proxy=False)))
             started = self._started.setdefault(phase.barrier, Started(self._machine.shape.blocks))
             started.begin(columns, phase.number + 1, use.site.pc, lanes)
-        self._add_bytes(part, -sources)
+        self._add_bytes(part, -moved[part.lanes])
         self._close(part)
 
     def _wait_for_copies(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:

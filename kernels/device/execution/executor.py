@@ -20,7 +20,7 @@ from kernels.device.execution.blocks import CodeBlock, code_blocks
 from kernels.device.execution.counted_run import CountedLowering, CountedMachine, CountedRun
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.execution.schedule import Budget, BudgetSpentError, ChunkRun, Schedule
-from kernels.device.memory.placement import Buffer, Layout
+from kernels.device.memory.placement import Argument, Buffer, Layout
 from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.suspects import SuspectFinder
 from kernels.device.ptx.dataflow import maybe_unset
@@ -140,7 +140,7 @@ def check(program: Program, *, count: bool = False) -> None:
 def run(
     program: Program,
     launch: Launch,
-    arguments: Sequence[str | int | float],
+    arguments: Sequence[Argument],
     buffers: Sequence[Buffer],
     *,
     budget: Budget,
@@ -405,7 +405,7 @@ class _Launch:
 
     def execute(
         self,
-        arguments: Sequence[str | int | float],
+        arguments: Sequence[Argument],
         buffers: Sequence[Buffer],
         symbols: Mapping[str, str],
         state: Mapping[str, bytes],

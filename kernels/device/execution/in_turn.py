@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernels.device.execution.executor import Execution, differ, run, unset_only
-from kernels.device.memory.placement import Buffer
+from kernels.device.memory.placement import Argument, Buffer
 from kernels.device.ptx.module import Unsupported
 from kernels.device.ptx.program import Program
 from kernels.launch import Launch
@@ -20,7 +20,7 @@ class Call:
 
     program: Program
     launch: Launch
-    arguments: Sequence[str | int | float]
+    arguments: Sequence[Argument]
 
 
 def run_in_turn(

@@ -23,6 +23,7 @@ from kernels.device.memory.clusters import ADDRESS, IN_SPACE, in_space_step, map
 from kernels.device.memory.copies import commit_copies, copy_step, is_copy, wait_step
 from kernels.device.memory.proxy_fences import proxy_fence_step
 from kernels.device.memory.store import store_step
+from kernels.device.memory.tensor_copies import tensor_copy, tensor_form
 from kernels.device.ptx.constructs import waiting_place
 from kernels.device.ptx.dataflow import block_local
 from kernels.device.ptx.module import (
@@ -60,7 +61,7 @@ from kernels.device.tensor.wgmma import (  # fmt: skip
 from kernels.facts import Mistake
 
 _NOTHING = re.compile(
-    r"fence\.proxy\.(?!async)[\w.:]*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+|setmaxnreg[\w.]*"
+    r"fence\.proxy\.(?!async)[\w.:]*|prefetchu?(\.[\w:]+)*|cp\.async\.bulk\.prefetch\.(tensor\.[1-5]d\.)?L2\.global(\.tile)?(\.L2::cache_hint)?|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+|setmaxnreg[\w.]*"
 )
 _FENCE = re.compile(r"(?:membar|fence(?:\.(?P<order>sc|acq_rel|acquire|release))?)\.(?P<scope>cta|cluster|gl|gpu|sys)")
 _CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)(?:::cta|::cluster)?\.u64")
@@ -224,7 +225,7 @@ class Lowering(Operands):
 
     def _copy(self, pc: int, item: Instruction) -> LoweredStep:
         opcode = item.opcode
-        if opcode.startswith("cp.async.bulk"):
+        if opcode.startswith(("cp.async.bulk", "cp.reduce.async.bulk")):
             return self._bulk(pc, item)
         if opcode == "cp.async.commit_group":
             return LoweredStep(commit_copies, pc)
@@ -242,6 +243,8 @@ class Lowering(Operands):
             return LoweredStep(commit_bulk, pc)
         if (kinds := bulk_wait(item.opcode)) is not None and (allowed := _groups(item)) is not None:
             return LoweredStep(bulk_wait_step(kinds, allowed), pc)
+        if (tensor := tensor_form(item.opcode)) is not None and not tensor.load and 3 <= len(item.operands) <= 4:
+            return LoweredStep(bulk_step(tensor_copy(self, pc, item, tensor)), pc)
         form = bulk_form(item.opcode)
         if form is None or form.barrier or len(item.operands) != 3:
             raise Unsupported(item.opcode, item.line)

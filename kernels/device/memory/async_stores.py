@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kernels.device.memory.access import grid_of
-from kernels.device.memory.atomic import AtomicForm, atomic_form, change_part
-from kernels.device.memory.bulk import Ends
+from kernels.device.memory.atomic import Change, bulk_change, update_elements
+from kernels.device.memory.bulk import Bytes, Ends
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import access_to, note
 from kernels.device.memory.store import store_element
@@ -33,7 +33,7 @@ class AsyncForm:
 
     size: int
     count: int
-    change: AtomicForm | None
+    change: Change | None
 
     @property
     def bytes(self) -> int:
@@ -46,7 +46,7 @@ def async_form(opcode: str) -> AsyncForm | None:
     if match is None or bool(match["change"]) is not opcode.startswith("red.") or (match["change"] and match["count"]):
         return None
     change = None
-    if match["change"] and (change := atomic_form(f"red.shared.{match['change']}.{match['type']}")) is None:
+    if match["change"] and (change := bulk_change(match["change"], match["type"])) is None:
         return None
     return AsyncForm(SIZES[match["type"]], int(match["count"] or 1), change)
 
@@ -61,20 +61,19 @@ class AsyncStore:
     target: Place
     sources: tuple[int, ...]
 
-    def perform(self, machine: Machine, mask: Mask | None, ends: Ends) -> None:
-        """Store for all threads of the mask. Threads may use the values only after what `ends` says."""
+    def perform(self, machine: Machine, mask: Mask | None, ends: Ends) -> Bytes:
+        """Store for all threads of the mask, and return the bytes of each thread."""
         machine.unset.use(self.target.register, self.pc, mask, ADDRESS)
         for source in self.sources:
             machine.unset.use(source, self.pc, mask, MEMORY)
         form, change = self.form, self.form.change
         site = Site(self.pc, self.line, CLUSTER, form.bytes, Kind.WRITE)
         if change is not None:
-            name = f"{change.name}.{change.dtype.str[1:]}"
-            site = replace(site, kind=Kind.UPDATE, strength=Strength.CLUSTER, change=name)
+            site = replace(site, kind=Kind.UPDATE, strength=Strength.CLUSTER, change=change.text)
         for part in split(machine, site, machine.registers[self.target.register], self.target.displacement, mask):
             if change is not None:
                 operand = np.broadcast_to(machine.registers[self.sources[0]].dense(change.dtype), grid_of(machine))
-                change_part(machine, part, change, operand.reshape(-1))
+                update_elements(machine, part, site, change, operand.reshape(-1)[part.lanes])
             else:
                 for number, source in enumerate(self.sources):
                     element = replace(part, offsets=part.offsets + number * form.size)
@@ -82,3 +81,4 @@ class AsyncStore:
             # The generic proxy carries it out, so it needs no fence between proxies.
             transfer = replace(ends("write", part.lanes), proxy=False)
             note(machine, access_to(part, site, transfer))
+        return np.full(machine.shape.lanes, form.bytes, np.int64)

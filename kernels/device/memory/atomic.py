@@ -104,6 +104,39 @@ def atomic_form(opcode: str) -> AtomicForm | None:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an atomic does to an element in memory. name: as for an AtomicForm."""
+
+    name: str
+    dtype: np.dtype[Any]
+
+    @property
+    def text(self) -> str:
+        """The change as `Where` names it, if the old value isn't used."""
+        return BLIND if self.name in _UNLIKE_OTHERS else f"{self.name}.{self.dtype.str[1:]}"
+
+    def update(self, space: str) -> Callable[..., Any]:
+        flushes = self.name == "add" and self.dtype == np.float32 and space == "global"
+        return _add_flushed if flushes else _UPDATES[self.name]
+
+
+_UNLIKE_OTHERS = {"cas", "inc", "dec"}
+_BULK_TYPES = {
+    "add": ("u32", "s32", "u64", "s64", "f32", "f64", "f16", "bf16"),
+    **dict.fromkeys(("min", "max"), ("u32", "s32", "u64", "s64", "f16", "bf16")),
+    **dict.fromkeys(("inc", "dec"), ("u32",)),
+    **dict.fromkeys(("and", "or", "xor"), ("b32", "b64")),
+}
+
+
+def bulk_change(operation: str, kind: str) -> Change | None:
+    """The change of a reduction by the async proxy; None for types that it can't change in this way."""
+    if kind not in _BULK_TYPES.get(operation, ()):
+        return None
+    return Change(f"{operation}.{kind}" if kind in _HALVES else operation, _TYPES[kind])
+
+
 Running = Callable[..., NDArray[Any]]
 """From a start value and operands: the value that each thread finds in order, and the final value."""
 
@@ -121,10 +154,10 @@ def _add_flushed(old: Array, new: Array) -> Any:
     return flushed(flushed(old) + flushed(new))
 
 
-def _add_half(kind: str) -> Callable[..., Any]:
-    """Add 16-bit floats, alone or in pairs, by their bits."""
-    add = elementwise(kind, odd_sum)
-    return lambda old, new: np.ascontiguousarray(add(old, new)).view(old.dtype)
+def _half(kind: str, operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Change 16-bit floats, alone or in pairs, by their bits."""
+    change = elementwise(kind, operation)
+    return lambda old, new: np.ascontiguousarray(change(old, new)).view(old.dtype)
 
 
 _UPDATES: dict[str, Callable[..., Any]] = {
@@ -132,7 +165,9 @@ _UPDATES: dict[str, Callable[..., Any]] = {
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
     "exch": lambda old, new: new, "inc": _increase, "dec": _decrease,
     "cas": lambda old, expected, new: np.where(old == expected, new, old),
-    **{f"add.{kind}": _add_half(kind) for kind in _HALVES},
+    **{f"add.{kind}": _half(kind, odd_sum) for kind in _HALVES},
+    **{f"min.{kind}": _half(kind, np.fmin) for kind in ("f16", "bf16")},
+    **{f"max.{kind}": _half(kind, np.fmax) for kind in ("f16", "bf16")},
 }  # fmt: skip
 
 
@@ -141,10 +176,10 @@ def atomic_step(
 ) -> Step:
     """Return the step of an atomic update. `targets` get the old values, one for each element; None if unused."""
     size = form.dtype.itemsize
-    change = _change(form, used=any(target is not None for target in targets))
+    effect = Change(form.name, form.dtype)
+    change = _change(form, effect, used=any(target is not None for target in targets))
     site = Site(pc, line, form.space, size, Kind.UPDATE, form.strength, change)
     whole = replace(site, size=size * form.count)
-    update = _UPDATES[form.name]
 
     def run(machine: Machine, mask: Mask | None) -> None:
         grid = (machine.shape.threads, machine.shape.blocks)
@@ -168,8 +203,7 @@ def atomic_step(
                     _note_unset(machine, part, site, targets[number], mask)
                 else:
                     _check_set(machine, part, site)
-                flushes = form.name == "add" and form.dtype == np.float32 and part.allocation.space == "global"
-                _in_turn(machine, part, _Effect(form.dtype, _add_flushed if flushes else update, given, old))
+                _in_turn(machine, part, _Effect(form.dtype, effect.update(part.allocation.space), given, old))
                 # A failed swap writes nothing, so it makes nothing visible to other threads.
                 failed = old[part.lanes] != operands[0][part.lanes] if form.name == "cas" else None
                 stored = given[0].view(f"u{size}").astype(np.int64) if change == STORE else None
@@ -182,15 +216,21 @@ def atomic_step(
     return run
 
 
-def _change(form: AtomicForm, *, used: bool) -> str:
+def update_elements(machine: Machine, part: Part, site: Site, change: Change, values: NDArray[Any]) -> None:
+    """Update elements, one after the other. values: the operand for each listed access."""
+    _check_set(machine, part, site)
+    order = slice(None, None, -1) if machine.turns_atomics() else slice(None)
+    # Only the block of each copy matters, so any numbers tell the accesses apart.
+    place = Part(part.allocation, part.offsets[order], np.arange(len(values)), part.copies(machine.shape)[1][order])
+    given = [np.ascontiguousarray(values[order])]
+    _in_turn(machine, place, _Effect(change.dtype, change.update(part.allocation.space), given, np.zeros_like(values)))
+
+
+def _change(form: AtomicForm, effect: Change, *, used: bool) -> str:
     """Return the change as `Where` names it. An exchange whose old value isn't used is a store."""
     if form.name == "exch" and not used:
         return STORE
-    if used:
-        return OLD
-    if form.name in {"cas", "inc", "dec"}:
-        return BLIND
-    return f"{form.name}.{form.dtype.str[1:]}"
+    return OLD if used else effect.text
 
 
 def _note_unset(machine: Machine, part: Part, site: Site, target: int | None, mask: Mask | None) -> None:
@@ -264,12 +304,6 @@ def _in_turn(machine: Machine, part: Part, effect: _Effect) -> None:
     for begin, end in pairwise(bounds):
         chosen = order[by_turn[begin:end]]
         _at_once(machine, part.some(chosen), effect)
-
-
-def change_part(machine: Machine, part: Part, form: AtomicForm, operand: NDArray[Any]) -> None:
-    """Update the places of the listed threads, one thread after the other. No thread gets an old value."""
-    unused = np.zeros(machine.shape.lanes, form.dtype)
-    _in_turn(machine, part, _Effect(form.dtype, _UPDATES[form.name], [operand], unused))
 
 
 def _at_once(machine: Machine, part: Part, effect: _Effect) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,7 +184,15 @@ def in_groups(machine: Machine, mask: Mask | None, pc: int) -> Ends:
     return lambda kind, lanes: _of_groups(kind, groups[lanes])
 
 
-def bulk_step(copy: BulkCopy) -> Step:
+class Copy(Protocol):
+    """A copy by the async proxy."""
+
+    @property
+    def pc(self) -> int: ...
+    def perform(self, machine: Machine, mask: Mask | None, ends: Ends) -> Bytes: ...
+
+
+def bulk_step(copy: Copy) -> Step:
     """Return the step of a copy that belongs to its thread's next group."""
 
     def run(machine: Machine, mask: Mask | None) -> None:

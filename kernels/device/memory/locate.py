@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +17,11 @@ from kernels.device.ptx.pointers import GENERIC_SHIFT
 from kernels.device.state.accesses import Access, Kind, Part, Strength, Where
 from kernels.device.state.element_names import element_name, elements_of, whole_name
 from kernels.device.state.findings import Described
-from kernels.device.state.machine import Machine
+from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.space import CLUSTER, WRITTEN, Allocation, own_address, rank_of, window_at, window_of
 from kernels.device.state.values import Array, Lanes, Value
+from kernels.exercise.tensor_map import MAP_TYPE
 from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Verdict
 from kernels.wording import plural
@@ -31,7 +33,10 @@ _LARGE_RANK = 14
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An access of an instruction: number and line, state space, bytes per thread; the rest as in `Where`."""
+    """An access of an instruction: number and line, state space, bytes per thread; the rest as in `Where`.
+
+    align: the bytes of which a box's address must be a multiple; 0 for the size
+    """
 
     pc: int
     line: int | None
@@ -41,6 +46,7 @@ class Site:
     strength: Strength = Strength.PLAIN
     change: str = ""
     by_warp: bool = False
+    align: int = 0
 
     @property
     def store(self) -> bool:
@@ -212,12 +218,17 @@ def _windows(
         if allocation is None:
             _report_nowhere(machine, site, space, address, lane)
             continue
+        if allocation.tensor is not None:
+            _stop_at_map(machine, site, lane)
         part = Part(allocation, address - allocation.start, lane, None if owners is None else owners[chosen])
         inside = (part.offsets >= 0) & (part.offsets + site.size <= allocation.size)
         if not inside.all():
-            _report_outside(machine, site, part.some(~inside))
+            outside = part.some(~inside)
+            _report_outside(machine, site, outside)
+            if site.store and site.align:
+                _count_as_written(machine, site, outside)
             part = part.some(inside)
-        aligned = part.offsets % site.size == 0
+        aligned = (address[inside] % site.align if site.align else part.offsets % site.size) == 0
         if not aligned.all():
             refused = part.some(~aligned)
             _report_misaligned(machine, site, refused)
@@ -239,7 +250,7 @@ def _count_as_written(machine: Machine, site: Site, part: Part) -> None:
     thread, block = part.copies(machine.shape)
     for piece in range(site.size // 4 + 1):
         words = (part.offsets >> 2) + piece
-        inside = words < allocation.size // 4
+        inside = (words >= 0) & (words < allocation.size // 4)
         at = allocation.position(words[inside].astype(np.intp), thread[inside], block[inside], machine.shape)
         allocation.flat_valid[at] = WRITTEN
 
@@ -258,6 +269,14 @@ def _report_nowhere(
         return Example(block, (thread,), None), f"{machine.geometry.lane_name(int(lanes[0]))} {_verb(site)} {where}."
 
     machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
+
+
+def _stop_at_map(machine: Machine, site: Site, lanes: NDArray[np.intp]) -> NoReturn:
+    why = (
+        "it accesses the bytes of a tensor map, but a copy of them isn't a tensor map. Declare the parameter as"
+        f" `{MAP_TYPE}`, and use only its address"
+    )
+    stop(machine, site.line, int(lanes[0]), len(lanes), why, Mistake.TENSOR_MAP)
 
 
 def _report_unreachable(
@@ -314,8 +333,11 @@ def _report_outside(machine: Machine, site: Site, part: Part) -> None:
 
 
 def _report_misaligned(machine: Machine, site: Site, part: Part) -> None:
-    what = f"{_verb(site)} {site.size} bytes at"
-    why = f"which isn't at a multiple of {site.size} bytes. A wide access must be aligned to its size"
+    what = f"{_verb(site)} {site.size:,} bytes at"
+    advice = "A wide access must be aligned to its size"
+    if site.align:
+        advice = f"Declare the array with `alignas({site.align})`, and copy to multiples of it"
+    why = f"which isn't at a multiple of {site.align or site.size} bytes. {advice}"
     facts = Facts(Mistake.MISALIGNED, stores=site.store)
     _report_refused(machine, site, part, (what, why), facts)
 

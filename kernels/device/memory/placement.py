@@ -14,8 +14,9 @@ from kernels.device.ptx.module import Malformed, Unsupported, Variable
 from kernels.device.ptx.program import Program
 from kernels.device.state.element_names import plain_name
 from kernels.device.state.machine import address_of
-from kernels.device.state.space import Allocation, Memory, Shape
+from kernels.device.state.space import Allocation, Memory, Shape, Tensor
 from kernels.device.state.values import Value, uniform
+from kernels.exercise.tensor_map import TensorMap
 from kernels.launch import Launch
 
 CHUNK_LANES = 16_384
@@ -42,6 +43,12 @@ class Buffer:
     valid: NDArray[np.uint8] | None = None
 
 
+Argument = str | int | float | TensorMap
+"""Of a kernel: the name of a buffer whose address it is, a number, or a tensor map."""
+
+_MAP_BYTES = 128
+
+
 class Layout:
     """The memory of one launch.
 
@@ -62,7 +69,7 @@ class Layout:
 
     def place(
         self,
-        arguments: Sequence[str | int | float],
+        arguments: Sequence[Argument],
         buffers: Sequence[Buffer],
         symbols: Mapping[str, str],
         state: Mapping[str, bytes],
@@ -178,7 +185,7 @@ class Layout:
             allocation.fill(variable.data[: variable.size])
         return allocation
 
-    def _place_arguments(self, arguments: Sequence[str | int | float]) -> None:
+    def _place_arguments(self, arguments: Sequence[Argument]) -> None:
         """Place the kernel's own parameters, which are constants of the launch."""
         parameters = self._program.parameters
         if len(arguments) != len(parameters):
@@ -186,6 +193,13 @@ class Layout:
         for parameter, argument in zip(parameters, arguments, strict=True):
             allocation = self._globals.place(parameter.name, "const", parameter.size, (), initialised=True)
             allocation.writable = False
+            if isinstance(argument, TensorMap):
+                if parameter.size != _MAP_BYTES:
+                    raise Malformed("a parameter that can't hold the exercise's tensor map")
+                # No access fits into it, so each is seen.
+                allocation.size = 0
+                allocation.tensor = Tensor(argument, self._placed[argument.operand])
+                continue
             if isinstance(argument, str):
                 data = self._placed[argument].start.to_bytes(8, "little")
             elif isinstance(argument, float):

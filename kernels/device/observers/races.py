@@ -135,6 +135,8 @@ class RaceObserver(Unwatched):
     def update(self, access: Access, *, acquires: bool, releases: bool) -> None:
         """Apply atomics, thread by thread in the order of their numbers."""
         self._note(access)
+        if access.transfer is not None:  # no fence of its thread makes anything visible with it
+            return
         if access.allocation.clustered and access.where.looks:
             self._lifetimes.looked(access, self._event)
         unit = self._suspects.unit(access.allocation.name)

@@ -64,16 +64,23 @@ class OperandReader:
         if self._tokens.accept(";"):
             return ()
         while True:
-            operands.append(self._one())
+            operands.extend(self._some())
             if self._tokens.accept(";"):
                 return tuple(operands)
             self._tokens.expect(",")
 
+    def _some(self) -> tuple[Operand, ...]:
+        """Parse one operand. The address of a tensor map with coordinates counts as two: `[map, {x, y}]`."""
+        if self._tokens.kind() != "mark" or self._tokens.peek() != "[":
+            return (self._one(),)
+        address = self._address()
+        coordinates = (self._vector(),) if self._tokens.accept(",") else ()
+        self._tokens.expect("]")
+        return address, *coordinates
+
     def _one(self) -> Operand:
         mark = self._tokens.peek()
         if self._tokens.kind() == "mark":
-            if mark == "[":
-                return self._address()
             if mark == "{":
                 return self._vector()
             if mark == "(":
@@ -105,6 +112,7 @@ class OperandReader:
         return Immediate(self._tokens.integer())
 
     def _address(self) -> Address:
+        """Parse an address up to its closing bracket."""
         self._tokens.expect("[")
         base: Register | Symbol | None = None
         offset = 0
@@ -118,7 +126,6 @@ class OperandReader:
                 offset += self._tokens.integer()
         else:
             offset = self._tokens.integer()
-        self._tokens.expect("]")
         if not -MOST_OFFSET <= offset <= MOST_OFFSET:
             raise Malformed("an address with an impossible offset")
         return Address(base, offset)

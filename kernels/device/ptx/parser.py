@@ -217,12 +217,15 @@ class _FunctionReader:
 
     def _body(self, function: Function) -> None:
         depth = 1
+        labels = self._tokens.inner_labels()
         while depth:
             kind, word = self._tokens.kind(), self._tokens.peek()
             if word == "{" and kind == "mark":
                 self._tokens.next()
                 depth += 1
                 self._scopes.open()
+                for label in labels.get(self._tokens.place, ()):  # a branch may come before its label
+                    self._scopes.declare(label)
             elif word == "}" and kind == "mark":
                 self._tokens.next()
                 depth -= 1
@@ -294,6 +297,7 @@ class _FunctionReader:
     def _statement(self, function: Function) -> None:
         word = self._tokens.next()
         if self._tokens.accept(":"):
+            word = self._scopes.resolve(word)
             if self._tokens.accept(".branchtargets"):
                 function.tables[word] = self._names()
             elif self._tokens.accept(".callprototype"):
@@ -331,9 +335,9 @@ class _FunctionReader:
         return sizes(returns), sizes(parameters)
 
     def _names(self) -> tuple[str, ...]:
-        names = [self._tokens.next()]
+        names = [self._scopes.resolve(self._tokens.next())]
         while self._tokens.accept(","):
-            names.append(self._tokens.next())
+            names.append(self._scopes.resolve(self._tokens.next()))
         self._tokens.expect(";")
         return tuple(names)
 

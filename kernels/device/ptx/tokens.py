@@ -43,6 +43,25 @@ class Tokens:
         while not self.accept(mark):
             self.next()
 
+    def inner_labels(self) -> dict[int, list[str]]:
+        """Return the labels between inner braces, up to the closing brace of those around this place.
+
+        Each list is under the place after its opening brace.
+        """
+        found: dict[int, list[str]] = {}
+        opened: list[int] = []
+        for place in range(self._at, len(self._tokens) - 1):
+            kind, text = self._tokens[place]
+            if kind == "mark" and text == "{":
+                opened.append(place + 1)
+            elif kind == "mark" and text == "}":
+                if not opened:
+                    break
+                opened.pop()
+            elif kind == "word" and opened and self._tokens[place + 1] == ("mark", ":"):
+                found.setdefault(opened[-1], []).append(text)
+        return found
+
     def peek(self) -> str:
         return self._tokens[self._at][1] if self.left else ""
 

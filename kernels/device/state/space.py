@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from kernels.device.ptx.pointers import GENERIC_SHIFT
 from kernels.device.state.mask import Mask
 from kernels.device.state.values import Array, Lanes
+from kernels.exercise.tensor_map import TensorMap
 
 SHARED_BASE = 1 << GENERIC_SHIFT
 LOCAL_BASE = 2 << GENERIC_SHIFT
@@ -62,10 +63,12 @@ class Allocation:
     missed: whether the kernel wrote to it after such a read
     clustered: whether the threads of several blocks can access one copy: shared memory in clusters
     origins: for local memory, the origins of unset values stored in it; made with the first one
+    tensor: for the memory of a tensor map, the tensor
     """
 
     __slots__ = ("_own", "_stride", "clustered", "columns", "copies", "element", "flat", "flat_valid", "followed",
-                 "missed", "name", "origins", "seen", "shape", "size", "space", "start", "valid", "words", "writable",
+                 "missed", "name", "origins", "seen", "shape", "size", "space", "start", "tensor", "valid", "words",
+                 "writable",
                  "writers")  # fmt: skip
 
     def __init__(
@@ -101,6 +104,7 @@ class Allocation:
         self.clustered = False
         self.element = 4
         self.shape: tuple[int, ...] = ()
+        self.tensor: Tensor | None = None
 
     def keep_origins(self) -> NDArray[np.int32]:
         """Record from now on where unset values in this memory come from."""
@@ -185,6 +189,14 @@ class Allocation:
         if len(self.copies) == 1:
             return word * grid.blocks + block
         return (word * grid.threads + thread) * grid.blocks + block
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor map, and the memory of its tensor."""
+
+    map: TensorMap
+    memory: Allocation
 
 
 class Memory:

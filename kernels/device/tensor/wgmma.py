@@ -129,7 +129,7 @@ def product_step(operands: Operands, pc: int, item: Instruction, rows: Mapping[s
         raise Unsupported(item.opcode, item.line)
     d, left, right, *rest = item.operands
     flags = [operand.value for operand in rest[1:] if isinstance(operand, Immediate)]
-    if not isinstance(d, Vector) or len(d.items) != form.d.registers or not isinstance(rest[0], Register):
+    if not isinstance(d, Vector) or len(d.items) != form.d.registers or not isinstance(rest[0], Register | Immediate):
         raise Malformed("a product of four warps of unexpected form")
     signs, turns = (flags[:2] or [1, 1]), flags[2:]
     targets = tuple(operands.source(part, form.d.register_bits) for part in d.items)

@@ -19,7 +19,7 @@ from kernels.device.memory.access import memory_form
 from kernels.device.memory.atomic import atomic_form
 from kernels.device.memory.copies import is_copy
 from kernels.device.memory.locate import Site, split
-from kernels.device.memory.placement import Buffer
+from kernels.device.memory.placement import Argument, Buffer
 from kernels.device.ptx.module import Address, Immediate, Instruction, Operand, Register, Symbol, Vector
 from kernels.device.ptx.program import Program, results
 from kernels.device.state.accesses import Kind
@@ -47,7 +47,7 @@ class _TooMuchError(Exception): ...
 def trace(
     program: Program,
     launch: Launch,
-    arguments: Sequence[str | int | float],
+    arguments: Sequence[Argument],
     buffers: Sequence[Buffer],
     *,
     symbols: Mapping[str, str] | None = None,

@@ -17,6 +17,7 @@ import numpy as np
 from kernels.compile.bundle import header_texts
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.device import Budget, Buffer, Execution, Program, load_program, run
+from kernels.exercise.tensor_map import MAP_TYPE, TensorMap
 from kernels.launch import Launch
 from kernels.verdict import Example, Finding, Verdict
 
@@ -76,9 +77,10 @@ class Device:
         columns: int = 0,
         budget: int | Budget = 100_000,
         defines: str = "",
+        maps: tuple[TensorMap, ...] = (),
         **options: Any,
     ) -> Execution:
-        """One launch with n elements of P and `values` of M."""
+        """One launch with n elements of P and `values` of M. maps: the parameters after n."""
         buffers = (
             Buffer("M", np.arange(values, dtype=np.float32), initialised=True, columns=columns),
             Buffer("P", np.full(n, np.nan, np.float32), initialised=False, columns=columns),
@@ -86,7 +88,7 @@ class Device:
         launch = Launch(triple(grid), triple(block), shared, triple(cluster))
         prepared = program(text, self.arch, defines)
         limit = budget if isinstance(budget, Budget) else Budget(budget)
-        execution = run(prepared, launch, ("M", "P", n), buffers, budget=limit, **options)
+        execution = run(prepared, launch, ("M", "P", n, *maps), buffers, budget=limit, **options)
         for finding in execution.findings:
             assert SENTENCES.fullmatch(finding.message), finding.message
         return execution
@@ -176,6 +178,7 @@ class Story:
     """A kernel, and what its launch shows: the values of P, which it writes without a finding, a finding, or none.
 
     body: the kernel's, which has its number in the block as `t`; before: what stands before the kernel
+    maps: tensor maps that the kernel gets as `m0`, `m1` and so on
     """
 
     def __init__(
@@ -189,7 +192,8 @@ class Story:
         **launch: Any,
     ) -> None:
         self.name, self.wanted, self.dtype, self.launch = name, wanted, dtype, launch
-        self.text = f"{before}\n{HEAD} {{\n  {THREAD}\n{body}\n}}"
+        names = "".join(f", {MAP_TYPE} m{number}" for number in range(len(launch.get("maps", ()))))
+        self.text = f"{before}\n{HEAD[:-1]}{names}) {{\n  {THREAD}\n{body}\n}}"
 
     def __str__(self) -> str:
         return self.name

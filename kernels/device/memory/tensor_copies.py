@@ -1,0 +1,195 @@
+"""Copies of boxes between a tensor in global memory and shared memory (TMA), which the async proxy carries out.
+
+A tensor map describes the tensor and the box. Its bytes are secret. So the kernel only passes on its address, and the
+memory at this address knows the map.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.memory.atomic import Change, bulk_change, update_elements
+from kernels.device.memory.boxes import Boxes, tile_words
+from kernels.device.memory.bulk import Bytes, Ends, Lanes
+from kernels.device.memory.locate import Site, split
+from kernels.device.memory.parts import note
+from kernels.device.ptx.module import Instruction, Malformed, Vector
+from kernels.device.state.accesses import Access, Kind, Part, Strength
+from kernels.device.state.machine import Machine, stop
+from kernels.device.state.mask import Mask
+from kernels.device.state.operands import Operands, Place
+from kernels.device.state.space import WRITTEN, Tensor
+from kernels.device.state.unset_values import ADDRESS
+from kernels.exercise.values import ElementType
+from kernels.facts import Mistake
+
+_OPCODE = re.compile(
+    r"cp(?P<reduces>\.reduce)?\.async\.bulk\.tensor\.(?P<dimensions>[1-5])d"
+    r"\.(?:(?P<load>shared::(?:cluster|cta)\.global)|global\.shared::cta)"
+    r"(?:\.(?P<change>add|min|max|inc|dec|and|or|xor))?(?:\.tile)?"
+    r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)(?:\.cta_group::1)?(?:\.L2::cache_hint)?"
+)
+_ALIGNMENT = 128
+_PIECE = 16
+_MOST_WORDS = 1 << 20
+"""So many words are copied at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorForm:
+    """The meaning of a tensor copy's opcode.
+
+    load: from global to shared memory; it then reports to a barrier in shared memory
+    change: of a reduction, what it does to the tensor's elements; "" for a copy
+    """
+
+    load: bool
+    dimensions: int
+    change: str = ""
+
+
+def tensor_form(opcode: str) -> TensorForm | None:
+    """Parse the opcode of a tensor copy; None if it isn't one that the device knows."""
+    match = _OPCODE.fullmatch(opcode)
+    if match is None or (match["end"] == "bulk_group") == bool(match["load"]):
+        return None
+    if bool(match["change"]) != bool(match["reduces"]) or (match["change"] and match["load"]):
+        return None
+    return TensorForm(bool(match["load"]), int(match["dimensions"]), match["change"] or "")
+
+
+@dataclass(frozen=True, slots=True)
+class TensorCopy:
+    """One instruction. corner: the registers with the coordinates at which the box begins."""
+
+    pc: int
+    line: int | None
+    form: TensorForm
+    map: Place
+    corner: tuple[int, ...]
+    tile: Place
+
+    def perform(self, machine: Machine, mask: Mask | None, ends: Ends) -> Bytes:
+        """Copy for all threads of the mask, and return the bytes of each thread."""
+        for register in (self.map.register, *self.corner, self.tile.register):
+            machine.unset.use(register, self.pc, mask, ADDRESS)
+        moved = np.zeros(machine.shape.lanes, np.int64)
+        for tensor, lanes in self._tensors(machine, mask):
+            moved[lanes] = tensor.map.bytes
+            # A copy takes as long as many instructions.
+            machine.steps += tensor.map.bytes // _PIECE
+            some = (moved == tensor.map.bytes) & np.isin(np.arange(len(moved)), lanes)
+            self._copy(machine, tensor, machine.mask(some.reshape(machine.shape.threads, machine.shape.blocks)), ends)
+        return moved
+
+    def _tensors(self, machine: Machine, mask: Mask | None) -> Iterator[tuple[Tensor, Lanes]]:
+        """The tensors that the threads name, each with its threads."""
+        lanes = machine.active(mask)
+        addresses = _values(machine, self.map.register, lanes) + self.map.displacement
+        for address in np.unique(addresses).tolist():
+            chosen = lanes[addresses == address]
+            memory = machine.memory.find("global", address)
+            tensor = None if memory is None or memory.start != address else memory.tensor
+            if tensor is None:
+                why = "it gives a copy an address without a tensor map. Give it the address of the kernel's parameter"
+                stop(machine, self.line, int(chosen[0]), len(chosen), why, Mistake.TENSOR_MAP)
+            if len(tensor.map.box) != self.form.dimensions:
+                given, needed = self.form.dimensions, len(tensor.map.box)
+                why = f"it copies a box of {needed} dimensions with an instruction for {given}"
+                stop(machine, self.line, int(chosen[0]), len(chosen), why, Mistake.TENSOR_MAP)
+            yield tensor, chosen
+
+    def _copy(self, machine: Machine, tensor: Tensor, mask: Mask | None, ends: Ends) -> None:
+        kind = Kind.COPY if self.form.load else Kind.READ
+        site = Site(self.pc, self.line, "shared", tensor.map.bytes, kind, align=_ALIGNMENT)
+        step = max(1, _MOST_WORDS * 4 // tensor.map.bytes)
+        for tile in split(machine, site, machine.registers[self.tile.register], self.tile.displacement, mask):
+            transfer = ends("write" if self.form.load else "read", tile.lanes)
+            access = Access(site.where, tile.allocation, offsets=tile.offsets, lanes=tile.lanes, transfer=transfer)
+            note(machine, access)
+            for first in range(0, len(tile.lanes), step):
+                some = slice(first, first + step)
+                self._move(machine, tensor, Part(tile.allocation, tile.offsets[some], tile.lanes[some]), ends)
+
+    def _move(self, machine: Machine, tensor: Tensor, tile: Part, ends: Ends) -> None:
+        corners = np.stack([_values(machine, register, tile.lanes) for register in self.corner], axis=1)
+        boxes = Boxes.at(tensor.map, tile.lanes, corners, elements=bool(self.form.change))
+        there, shared = tile_words(machine, tensor.map, tile), tile.allocation
+        kind = Kind.READ if self.form.load else Kind.UPDATE if self.form.change else Kind.COPY
+        change = self._change(machine, tensor, tile)
+        site = Site(self.pc, self.line, "global", tensor.map.type.bytes, kind)
+        if change is not None:
+            site = replace(site, strength=Strength.DEVICE, change=change.text)
+        boxes.note(machine, site.where, tensor.memory, ends)
+        if self.form.load:
+            shared.flat[there], valid = boxes.read(tensor.memory)
+            if shared.flat_valid is not None:
+                shared.flat_valid[there] = valid
+            return
+        words = shared.flat[there]
+        valid = np.full(words.shape, WRITTEN, np.uint8) if shared.flat_valid is None else shared.flat_valid[there]
+        if change is None:
+            boxes.write(tensor.memory, words, valid)
+        else:
+            self._check_set(machine, tile, valid)
+            offsets, inside = boxes.units()
+            lanes = np.broadcast_to(tile.lanes[:, np.newaxis, np.newaxis], inside.shape)
+            values = words.view(change.dtype).reshape(inside.shape)
+            part = Part(tensor.memory, offsets[inside], lanes[inside])
+            update_elements(machine, part, site, change, values[inside])
+
+    def _change(self, machine: Machine, tensor: Tensor, tile: Part) -> Change | None:
+        """What a reduction does to the tensor's elements; None for a copy."""
+        if not self.form.change:
+            return None
+        kind = _KINDS.get(tensor.map.type, "")
+        bits = kind in {"s32", "u32", "s64"} and self.form.change in {"and", "or", "xor"}
+        change = bulk_change(self.form.change, f"b{kind[1:]}" if bits else kind)
+        if change is None:
+            why = f"a copy can't do `{self.form.change}` with elements of the type `{tensor.map.type}`"
+            stop(machine, self.line, int(tile.lanes[0]), len(tile.lanes), why)
+        return change
+
+    def _check_set(self, machine: Machine, tile: Part, valid: NDArray[np.uint8]) -> None:
+        """Report a part of the box that no thread wrote. A copy would pass it on, but a reduction uses it."""
+        bad = np.argwhere(valid != WRITTEN)
+        if len(bad):
+            number, word = bad[0].tolist()
+            element = tile.allocation, int(tile.offsets[number]) + 4 * word, int(tile.lanes[number])
+            machine.unset.report_memory(self.pc, element, len(bad))
+
+
+_KINDS = {
+    ElementType.FLOAT: "f32",
+    ElementType.DOUBLE: "f64",
+    ElementType.HALF: "f16",
+    ElementType.BFLOAT: "bf16",
+    ElementType.INT: "s32",
+    ElementType.UNSIGNED: "u32",
+    ElementType.LONG: "s64",
+}
+"""The elements that a reduction may change, as PTX names them."""
+
+
+def _values(machine: Machine, register: int, lanes: Lanes) -> NDArray[np.int64]:
+    """The whole numbers in a register, for the listed threads."""
+    value = machine.registers[register]
+    dense = value.dense(np.dtype(f"i{value.bits // 8}")).astype(np.int64)
+    found: NDArray[np.int64] = np.broadcast_to(dense, (machine.shape.threads, machine.shape.blocks)).reshape(-1)[lanes]
+    return found
+
+
+def tensor_copy(operands: Operands, pc: int, item: Instruction, form: TensorForm) -> TensorCopy:
+    """Read an instruction, whose tensor map with its coordinates counts as two operands."""
+    at = 1 if form.load else 0
+    corner = item.operands[at + 1]
+    if not isinstance(corner, Vector) or len(corner.items) != form.dimensions:
+        raise Malformed("a tensor copy with the wrong number of coordinates")
+    registers = tuple(operands.source(each, 32) for each in corner.items)
+    tile = operands.place(item.operands[0 if form.load else 2])
+    return TensorCopy(pc, item.line, form, operands.place(item.operands[at]), registers, tile)

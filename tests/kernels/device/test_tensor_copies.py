@@ -1,0 +1,478 @@
+"""Copies of boxes with a tensor map: what they move, what ends them, and which writes they see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kernels.device import Argument, Budget, Buffer, run
+from kernels.exercise.tensor_map import TensorMap, rows_apart
+from kernels.exercise.values import ElementType
+from kernels.facts import Mistake
+from kernels.launch import Launch
+from kernels.verdict import Verdict
+from tests.kernels.device.boxes import copies
+from tests.kernels.device.kernels import Found, Race, Story, only, program
+
+BEFORE = r"""#include <cuda.h>
+typedef unsigned long long barrier;
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ void start(barrier& b, int count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(at(&b)), "r"(count) : "memory"); }
+__device__ void expect(barrier& b, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at(&b)), "r"(bytes) : "memory"); }
+__device__ void arrive(barrier& b) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at(&b)) : "memory"); }
+#define wait(b, parity) asm volatile("{.reg .pred p; W: " \
+  "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra W;}" :: "r"(at(&b)), "r"(parity) : "memory")
+#define fence() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
+#define begun() asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); __syncthreads()
+#define load1(to, m, x, b) asm volatile( \
+  "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2}], [%3];" \
+  :: "r"(at(to)), "l"(&m), "r"(x), "r"(at(&b)) : "memory")
+#define load2(to, m, x, y, b) asm volatile( \
+  "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" \
+  :: "r"(at(to)), "l"(&m), "r"(x), "r"(y), "r"(at(&b)) : "memory")
+#define load3(to, m, x, y, z, b) asm volatile( \
+  "cp.async.bulk.tensor.3d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" \
+  :: "r"(at(to)), "l"(&m), "r"(x), "r"(y), "r"(z), "r"(at(&b)) : "memory")
+#define load4(to, m, x, y, z, u, b) asm volatile( \
+  "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], [%6];" \
+  :: "r"(at(to)), "l"(&m), "r"(x), "r"(y), "r"(z), "r"(u), "r"(at(&b)) : "memory")
+#define load5(to, m, x, y, z, u, v, b) asm volatile( \
+  "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint " \
+  "[%0], [%1, {%2, %3, %4, %5, %6}], [%7], %8;" :: "r"(at(to)), "l"(&m), "r"(x), "r"(y), "r"(z), "r"(u), "r"(v), \
+  "r"(at(&b)), "l"(0x1000000000000000ull) : "memory")
+#define store2(m, x, y, from) asm volatile( \
+  "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" \
+  :: "l"(&m), "r"(x), "r"(y), "r"(at(from)) : "memory")
+#define reduce2(what, m, x, y, from) asm volatile( \
+  "cp.reduce.async.bulk.tensor.2d.global.shared::cta." what ".tile.bulk_group [%0, {%1, %2}], [%3];" \
+  :: "l"(&m), "r"(x), "r"(y), "r"(at(from)) : "memory")
+#define commit() asm volatile("cp.async.bulk.commit_group;" ::: "memory")
+#define read_done() asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory")
+#define all_done() asm volatile("cp.async.bulk.wait_group 0;" ::: "memory")
+"""
+
+
+def tensor(
+    operand: str,
+    extents: tuple[int, ...],
+    box: tuple[int, ...],
+    swizzle: int = 0,
+    kind: ElementType = ElementType.FLOAT,
+    *,
+    nan: bool = False,
+) -> TensorMap:
+    made = TensorMap(operand, kind, extents, rows_apart(extents, kind.bytes), box, swizzle, nan)
+    assert made.problem == ""
+    return made
+
+
+def box_of(tensor_map: TensorMap, corner: tuple[int, ...], filler: float = 0) -> NDArray[np.float32]:
+    """What a box of floats holds of 0, 1, 2 and so on, element by element."""
+    whole = np.arange(np.prod(tensor_map.extents), dtype=np.float32).reshape(tensor_map.extents[::-1])
+    made = np.full(tensor_map.box[::-1], filler, np.float32)
+    for place in np.ndindex(made.shape):
+        found = tuple(np.add(place, corner[::-1]))
+        if all(0 <= each < extent for each, extent in zip(found, whole.shape, strict=True)):
+            made[place] = whole[found]
+    return made
+
+
+def listed(array: NDArray[np.float32]) -> list[float]:
+    return array.ravel().tolist()
+
+
+def pieces(rows: NDArray[np.float32], swizzle: int) -> list[float]:
+    """Rows of `swizzle` bytes as a swizzle puts them into memory that begins at a multiple of 1,024 bytes."""
+    each = rows.reshape(-1, swizzle // 16, 4)
+    made = np.empty_like(each)
+    for row, piece in np.ndindex(each.shape[:2]):
+        line = row * swizzle // 128
+        made[row, piece ^ line % (swizzle // 16)] = each[row, piece]
+    return made.ravel().tolist()
+
+
+def story(name: str, wanted: object, body: str, *maps: TensorMap, **launch: object) -> Story:
+    given = {"block": 64, "n": 64, "values": 1024, "maps": maps, **launch}
+    return Story(name, wanted, body, before=BEFORE, **given)  # type: ignore[arg-type]
+
+
+def loaded(size: str, load: str, *, expected: str = "sizeof(tile)", swizzled: bool = False) -> str:
+    """The beginning of a kernel that loads one box. All threads wait for it, then copy the tile to P as it is."""
+    return f"""
+  __shared__ alignas({1024 if swizzled else 128}) float tile{size};
+  __shared__ barrier bar;
+  if (t == 0) start(bar, 1);
+  begun();
+  if (t == 0) {{
+    expect(bar, {expected});
+    {load}  //@ load
+  }}"""
+
+
+_SEEN = """
+  wait(bar, 0);  //@ wait
+  for (int i = t; i < n; i += 64) P[i] = ((float*)tile)[i];  //@ read"""
+_M2 = tensor("M", (32, 32), (16, 4))
+_M3 = tensor("M", (8, 8, 16), (4, 3, 5))
+_M4 = tensor("M", (8, 4, 4, 8), (4, 2, 3, 2))
+_M5 = tensor("M", (4, 4, 4, 4, 4), (4, 2, 3, 1, 2))
+_LOAD = loaded("[4][16]", "load2(tile, m0, 8, 4, bar);", expected="256")
+_FILLED = """
+  __shared__ alignas(128) float tile[4][16], other[4][16];
+  tile[t / 16][t % 16] = M[t] + 1;  //@ write"""
+_STORED = (
+    _FILLED
+    + """
+  fence();
+  __syncthreads();
+  if (t == 0) {
+    store2(m0, 0, 4, tile);  //@ store
+    commit();"""
+)
+_SHIFTED = tensor("M", (32, 32), (32, 5), 128)
+
+
+def _swizzle(width: int) -> Story:
+    described = tensor("M", (32, 32), (width // 4, 24), width)
+    body = loaded(f"[24][{width // 4}]", "load2(tile, m0, 0, 3, bar);", swizzled=True) + _SEEN
+    return story(
+        f"a swizzle of {width} bytes", pieces(box_of(described, (0, 3)), width), body, described, n=24 * width // 4
+    )
+
+
+def _out_of_bounds(corner: tuple[int, int]) -> Story:
+    load = f"load2(tile, m0, {corner[0]}, {corner[1]}, bar);"
+    return story(f"a box at {corner}", listed(box_of(_M2, corner)), loaded("[4][16]", load) + _SEEN, _M2)
+
+
+RIGHT = [
+    story("one dimension", listed(box_of(tensor("M", (100,), (64,)), (50,))),
+          loaded("[64]", "load1(tile, m0, 50, bar);") + _SEEN, tensor("M", (100,), (64,))),
+    story("two dimensions", listed(box_of(_M2, (8, 4))), _LOAD + _SEEN, _M2),
+    story("three dimensions", listed(box_of(_M3, (6, -1, 13))),
+          loaded("[5][3][4]", "load3(tile, m0, 6, -1, 13, bar);") + _SEEN, _M3, n=60),
+    story("four dimensions", listed(box_of(_M4, (4, 3, 2, 5))),
+          loaded("[2][3][2][4]", "load4(tile, m0, 4, 3, 2, 5, bar);") + _SEEN, _M4, n=48),
+    story("five dimensions", listed(box_of(_M5, (1, 1, 2, 3, 2))),
+          loaded("[2][1][3][2][4]", "load5(tile, m0, 1, 1, 2, 3, 2, bar);") + _SEEN, _M5, n=48),
+    *(_out_of_bounds(corner) for corner in [(-8, -2), (24, 30), (32, 0), (0, 32), (-16, 5), (3, 1)]),
+    *(_swizzle(width) for width in (32, 64, 128)),
+    story("a tile that begins inside the pattern of its swizzle",
+          pieces(np.concatenate([np.zeros((3, 32), np.float32), box_of(_SHIFTED, (0, 0))]), 128)[96:], """
+  __shared__ alignas(1024) float whole[8][32];
+  float (*tile)[32] = whole + 3;
+  __shared__ barrier bar;
+  if (t == 0) start(bar, 1);
+  begun();
+  if (t == 0) { expect(bar, 640); load2(tile, m0, 0, 0, bar); }""" + _SEEN,
+          _SHIFTED, n=160),
+    story("halves at an odd place", np.arange(64, dtype=np.float32).view(np.uint16)[3:67].view(np.float32).tolist(),
+          loaded("[32]", "load1(tile, m0, 3, bar);") + _SEEN, tensor("M", (128,), (64,), kind=ElementType.HALF), n=32),
+    story("NaN outside", None, loaded("[4][16]", "load2(tile, m0, 24, 30, bar);") + """
+  wait(bar, 0);
+  float v = tile[t / 16][t % 16];
+  bool outside = t % 16 >= 8 || t >= 32;
+  P[t] = outside ? isnan(v) : v;
+  if (outside != isnan(v)) __trap();""", tensor("M", (32, 32), (16, 4), nan=True)),
+    story("a store, whose outside isn't written", [*range(1, 49)],
+          _STORED.replace("0, 4, tile", "0, 0, tile") + "\n    read_done();\n  }", tensor("P", (16, 3), (16, 4)), n=48),
+    story("a store that another thread reads", [64.0 - t for t in range(64)],
+          _STORED.replace("0, 4, tile", "0, 0, tile") + """
+    all_done();
+  }
+  __syncthreads();
+  float v = P[63 - t];
+  __syncthreads();
+  P[t] = v;""", tensor("P", (16, 4), (16, 4))),
+    story("a swizzled tile is stored in order", [*map(float, range(1, 257))], """
+  __shared__ alignas(1024) float tile[8][32];
+  for (int i = t; i < 256; i += 64) tile[i / 32][(i / 4 % 8 ^ i / 32) * 4 + i % 4] = i + 1;
+  fence();
+  __syncthreads();
+  if (t == 0) { store2(m0, 0, 0, tile); commit(); read_done(); }""", tensor("P", (32, 8), (32, 8), 128), n=256),
+    story("a tile that changes after the store has read it", [*map(float, range(1, 65))],
+          _STORED.replace("0, 4, tile", "0, 0, tile") + "\n    read_done();\n    tile[0][0] = 0;\n  }",
+          tensor("P", (16, 4), (16, 4))),
+    story("a producer warp and its consumers", [*(float(sum(range(t, 1024, 64))) for t in range(64))], """
+  __shared__ alignas(128) float tile[2][4][16];
+  __shared__ barrier full[2], empty[2];
+  if (t == 0) for (int i = 0; i < 2; ++i) { start(full[i], 1); start(empty[i], 64); }
+  begun();
+  if (t >= 64) {
+    if (t == 64)
+      for (int k = 0; k < 16; ++k) {
+        wait(empty[k % 2], k / 2 % 2 ^ 1);
+        expect(full[k % 2], 256);
+        load2(tile[k % 2], m0, 0, 4 * k, full[k % 2]);
+      }
+  } else {
+    float sum = 0;
+    for (int k = 0; k < 16; ++k) {
+      wait(full[k % 2], k / 2 % 2);
+      sum += tile[k % 2][t / 16][t % 16];
+      arrive(empty[k % 2]);
+    }
+    P[t] = sum;
+  }""", tensor("M", (16, 64), (16, 4)), block=96),
+    story("two boxes for one phase", [*listed(box_of(_M2, (0, 0))), *listed(box_of(_M2, (16, 8)))], """
+  __shared__ alignas(128) float tile[2][4][16];
+  __shared__ barrier bar;
+  if (t == 0) start(bar, 1);
+  begun();
+  if (t == 0) {
+    expect(bar, sizeof(tile));
+    load2(tile[0], m0, 0, 0, bar);
+    load2(tile[1], m0, 16, 8, bar);
+  }""" + _SEEN, _M2, n=128),
+    story("prefetches do nothing", listed(box_of(_M2, (8, 4))), """
+  if (t == 0) {
+    asm volatile("prefetch.tensormap [%0];" :: "l"(&m0));
+    asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" :: "l"(&m0), "r"(0), "r"(0));
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], 256;" :: "l"(M));
+  }""" + _LOAD + _SEEN, _M2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("story", RIGHT, ids=str)
+def test_a_right_copy(device, story):
+    story.check(device)
+
+
+def _reducing(what: str, c_type: str) -> str:
+    """Three blocks change the same box of M by their tiles. The second tile is partly outside."""
+    body = f"""
+  __shared__ alignas(128) {c_type} tile[4][32];
+  for (int i = t; i < 128; i += 64) tile[i / 32][i % 32] = i % 5 + blockIdx.x;
+  fence();
+  __syncthreads();
+  if (t == 0) {{ reduce2("{what}", m0, 0, blockIdx.x, tile); commit(); read_done(); }}"""
+    return Story("", None, body, before=BEFORE, maps=(tensor("M", (32, 4), (32, 4)),)).text
+
+
+_CHANGES: dict[str, Callable[..., Any]] = {
+    "add": lambda old, new: old + new,
+    "min": np.minimum,
+    "max": np.maximum,
+    "inc": lambda old, new: np.where(old >= new, 0, old + 1),
+    "dec": lambda old, new: np.where((old == 0) | (old > new), new, old - 1),
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+_INTEGERS = [("unsigned", ElementType.UNSIGNED, what) for what in _CHANGES]
+_INTEGERS += [("int", ElementType.INT, what) for what in ("add", "min", "max", "and")]
+_INTEGERS += [("long long", ElementType.LONG, what) for what in ("add", "min", "xor")]
+_FLOATS = [("float", ElementType.FLOAT, "add"), ("double", ElementType.DOUBLE, "add")]
+
+
+def reduced(element: ElementType, what: str) -> NDArray[np.generic]:
+    """The box after the reductions, which began with 0, 1, 2 and so on."""
+    whole = np.arange(128).reshape(4, 32).astype(element.code)
+    tile = (np.arange(128) % 5).reshape(4, 32)
+    for block in range(3):
+        rows = slice(block, 4)
+        whole[rows] = _CHANGES[what](whole[rows], (tile + block).astype(element.code)[: 4 - block])
+    return whole.reshape(-1)
+
+
+REDUCTIONS = [*_INTEGERS, *_FLOATS]
+REDUCING = Launch((3, 1, 1), (64, 1, 1), 0)
+
+
+def reduction(
+    c_type: str, element: ElementType, what: str
+) -> tuple[str, dict[str, NDArray[Any]], tuple[Argument, ...]]:
+    """The text of a kernel, its arrays and its arguments."""
+    arrays = {"M": np.arange(128).astype(element.code), "P": np.zeros(1, np.float32)}
+    return _reducing(what, c_type), arrays, ("M", "P", 1, tensor("M", (32, 4), (32, 4), kind=element))
+
+
+@pytest.mark.parametrize(("c_type", "element", "what"), REDUCTIONS)
+def test_a_reduction(device, c_type, element, what):
+    text, arrays, arguments = reduction(c_type, element, what)
+    buffers = [Buffer(name, array, initialised=True) for name, array in arrays.items()]
+
+    execution = run(program(text, device.arch), REDUCING, arguments, buffers, budget=Budget(100_000))
+
+    assert execution.findings == ()
+    assert execution.values["M"].tolist() == reduced(element, what).tolist()
+
+
+_TWO_STAGES = """
+  __shared__ alignas(128) float tile[2][4][16];
+  __shared__ barrier full[2], empty[2];
+  if (t == 0) for (int i = 0; i < 2; ++i) { start(full[i], 1); start(empty[i], 64); }
+  begun();
+  if (t >= 64) {
+    if (t == 64)
+      for (int k = 0; k < 8; ++k) {
+        wait(empty[k % 2], k / 2 % 2 ^ 1);  //@ empty
+        expect(full[k % 2], 256);
+        load2(tile[k % 2], m0, 0, 4 * k, full[k % 2]);  //@ load
+      }
+  } else {
+    float sum = 0;
+    for (int k = 0; k < 8; ++k) {
+      wait(full[k % 2], k / 2 % 2);  //@ full
+      sum += tile[k % 2][t / 16][t % 16];  //@ read
+      arrive(empty[k % 2]);
+    }
+    P[t] = sum;
+  }"""
+_ENDLESS = {"budget": 5_000}
+
+
+def _stages(name: str, wanted: object, old: str, new: str) -> Story:
+    assert old in _TWO_STAGES
+    described = tensor("M", (16, 64), (16, 4))
+    return story(name, wanted, _TWO_STAGES.replace(old, new), described, block=96, **_ENDLESS)
+
+
+def _store(name: str, wanted: object, old: str, new: str, **launch: object) -> Story:
+    text = _STORED + "\n    read_done();\n  }"
+    assert old in text
+    return story(name, wanted, text.replace(old, new), tensor("P", (16, 8), (16, 4)), **{"n": 128, **launch})
+
+
+def _load(name: str, wanted: object, old: str, new: str, **launch: object) -> Story:
+    text = _LOAD + _SEEN
+    assert old in text
+    return story(name, wanted, text.replace(old, new), _M2, **launch)
+
+
+_TOO_FEW = _load("a barrier that expects too many bytes", Found(Verdict.TIME_LIMIT, "wait"), "256", "512", **_ENDLESS)
+_READ_EARLY = _load("a read before the wait", Race("load", "read"), "wait(bar, 0);", "__syncthreads();")
+_UNFENCED = _store("no fence before a store", Race("write", "store"), "fence();", "")
+_NO_MAP = _load(
+    "a pointer instead of a map", Found(Verdict.RUNTIME_ERROR, "load"), "load2(tile, m0,", "load2(tile, *M,"
+)
+_MISALIGNED = _load("a tile at half a line", Found(Verdict.RUNTIME_ERROR, "load"), "alignas(128) float tile[4][16]",
+                    "alignas(128) float whole[5][16]; float (*tile)[16] = whole + 1")  # fmt: skip
+
+WRONG = [
+    _TOO_FEW, _READ_EARLY, _UNFENCED, _NO_MAP, _MISALIGNED,
+    _load("a barrier that expects too few bytes", Found(Verdict.TIME_LIMIT, "wait"), "256", "128", **_ENDLESS),
+    _load("a barrier that expects no bytes", Race("load", "read"), "expect(bar, 256)", "arrive(bar)"),
+    _load("the parity of the phase before", Found(Verdict.TIME_LIMIT, "wait"), "wait(bar, 0)", "wait(bar, 1)",
+          **_ENDLESS),
+    _load("only one thread waits", Race("load", "read"), "wait(bar, 0);", "if (t == 0) wait(bar, 0);"),
+    _load("a tile that is too small", Found(Verdict.OUT_OF_BOUNDS, "load"), "tile[4][16]", "tile[3][16]", n=48),
+    _load("an instruction for another number of dimensions", Found(Verdict.RUNTIME_ERROR, "load"),
+          "load2(tile, m0, 8, 4, bar)", "load3(tile, m0, 8, 4, 0, bar)"),
+    _load("a map passed by value", Found(Verdict.RUNTIME_ERROR), "load2(tile, m0,",
+          "CUtensorMap own = m0;\n    load2(tile, own,"),
+    _load("a map whose bytes are read", Found(Verdict.RUNTIME_ERROR, "bytes"), "  wait(bar, 0);",
+          "  M[0] = ((const int*)&m0)[3];  //@ bytes\n  wait(bar, 0);"),
+    _load("a barrier that others may use before it begins", Found(Verdict.DATA_RACE, "wait"),
+          "begun();", 'asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");'),
+    _load("a coordinate that is never set", Found(Verdict.UNINITIALIZED_READ, "unset"), "load2(tile, m0, 8,",
+          "__shared__ int x[2];\n    load2(tile, m0, x[1],  //@ unset\n    "),
+    _load("a tile that was filled before, without a fence", Race("fill", "load"), "if (t == 0) start",
+          "tile[t / 16][t % 16] = 0;  //@ fill\n  if (t == 0) start"),
+    _load("the next box into a tile that others still read", Race("early", "again"), "wait(bar, 0);",
+          """wait(bar, 0);
+  float before = tile[t / 16][t % 16];  //@ early
+  if (t == 0) {
+    expect(bar, sizeof(tile));
+    load2(tile, m0, 0, 0, bar);  //@ again
+  }
+  wait(bar, 1);
+  M[t] = before;"""),
+    _store("a fence before the writes", Race("write", "store"), _FILLED + "\n  fence();",
+           "\n  fence();" + _FILLED),
+    _store("a fence of one thread before the block meets", Race("write", "store"), "  fence();",
+           "  if (t == 0) fence();"),
+    _store("a store that begins before the writes of others", Race("write", "store"), "  fence();\n  __syncthreads();",
+           "  fence();"),
+    _store("a tile that changes before the store has read it", Race("store", "change"), "    read_done();\n",
+           "    tile[0][0] = 0;  //@ change\n    read_done();\n"),
+    _store("a group that isn't committed", Race("store", "change"), "    commit();\n    read_done();\n",
+           "    read_done();\n    tile[0][0] = 0;  //@ change\n    commit();\n"),
+    _store("a wait by another thread", Race("store", "change"), "    read_done();\n  }",
+           "  }\n  if (t == 1) read_done();\n  __syncthreads();\n  tile[t / 16][t % 16] = 0;  //@ change"),
+    _store("a result that is read before it is written", Race("store", "use"), "    read_done();\n  }",
+           "    read_done();\n  }\n  __syncthreads();\n  M[t] = P[64 + t];  //@ use"),
+    _store("blocks that store the same box", Race("store", "store"), "float tile", "float tile", grid=2),
+    _store("a store over what a block also writes", Race("store", "also"), "    read_done();\n",
+           "    read_done();\n    P[100] = 0;  //@ also\n"),
+    story("a box that is partly unset", Found(Verdict.UNINITIALIZED_READ, "use"), """
+  __shared__ alignas(128) float tile[4][16];
+  if (t < 60) tile[t / 16][t % 16] = t;
+  fence();
+  __syncthreads();
+  if (t == 0) { store2(m0, 0, 0, tile); commit(); all_done(); }
+  __syncthreads();
+  M[t] = P[t];  //@ use""", tensor("P", (16, 4), (16, 4))),
+    _stages("no wait for an empty stage", Found(Verdict.BARRIER_DIVERGENCE), "wait(empty[k % 2], k / 2 % 2 ^ 1);", ""),
+    _stages("a phase that is never flipped", Found(Verdict.BARRIER_DIVERGENCE), "wait(full[k % 2], k / 2 % 2)",
+            "wait(full[k % 2], 0)"),
+    _stages("a producer that waits with the wrong parity", Found(Verdict.TIME_LIMIT), "k / 2 % 2 ^ 1)", "k / 2 % 2)"),
+    _stages("a consumer that arrives before it has read", Race("load", "read"),
+            "      sum += tile[k % 2][t / 16][t % 16];  //@ read\n      arrive(empty[k % 2]);\n",
+            "      arrive(empty[k % 2]);\n      sum += tile[k % 2][t / 16][t % 16];  //@ read\n"),
+    _stages("an empty barrier for too many threads", Found(Verdict.TIME_LIMIT), "start(empty[i], 64)",
+            "start(empty[i], 96)"),
+    story("a reduction of a box that is partly unset", Found(Verdict.UNINITIALIZED_READ, "reduce"), """
+  __shared__ alignas(128) float tile[4][16];
+  if (t < 60) tile[t / 16][t % 16] = t;
+  fence();
+  __syncthreads();
+  if (t == 0) { reduce2("add", m0, 0, 0, tile); commit(); read_done(); }  //@ reduce""", tensor("M", (16, 8), (16, 4))),
+    story("a reduction while others write", Race("reduce", "write"), """
+  __shared__ alignas(128) float tile[4][16];
+  tile[t / 16][t % 16] = t;
+  fence();
+  __syncthreads();
+  if (t == 0) { reduce2("add", m0, 0, 0, tile); commit(); read_done(); }  //@ reduce
+  if (blockIdx.x == 1) M[t] = 1;  //@ write""", tensor("M", (16, 8), (16, 4)), grid=2),
+    story("a reduction that no GPU has", Found(Verdict.RUNTIME_ERROR, "reduce"), """
+  __shared__ alignas(128) float tile[4][16];
+  tile[t / 16][t % 16] = t;
+  fence();
+  __syncthreads();
+  if (t == 0) { reduce2("inc", m0, 0, 0, tile); commit(); read_done(); }  //@ reduce""", tensor("M", (16, 8), (16, 4))),
+    story("a load into a tile that is still being stored", Race("store", "load"), """
+  __shared__ alignas(128) float tile[4][16];
+  __shared__ barrier bar;
+  if (t == 0) start(bar, 1);
+  tile[t / 16][t % 16] = t;
+  fence();
+  begun();
+  if (t == 0) {
+    store2(m1, 0, 0, tile);  //@ store
+    commit();
+    expect(bar, 256);
+    load2(tile, m0, 0, 0, bar);  //@ load
+    wait(bar, 0);
+    read_done();
+  }""", _M2, tensor("P", (16, 4), (16, 4))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("story", WRONG, ids=str)
+def test_a_wrong_copy(device, story):
+    story.check(device)
+
+
+@pytest.mark.parametrize(
+    ("story", "mistake"),
+    [(_UNFENCED, Mistake.PROXY_FENCE), (_READ_EARLY, Mistake.TRANSFER), (_NO_MAP, Mistake.TENSOR_MAP),
+     (_MISALIGNED, Mistake.MISALIGNED), (_TOO_FEW, Mistake.MBARRIER)],
+    ids=str,
+)  # fmt: skip
+def test_a_wrong_copy_knows_what_is_missing(device, story, mistake):
+    assert only(device.run(story.text, **story.launch)).facts.mistake is mistake
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_boxes(seed):
+    for copy in copies(25, seed):
+        for found, expected in zip(copy.on_cpu(), copy.expected(), strict=True):
+            assert np.array_equal(found, expected), copy
