@@ -355,8 +355,12 @@ _UNFENCED = _store_story("no fence before a store", Race("write", "store"), "fen
 _NO_MAP = _load_story(
     "a pointer instead of a map", Found(Verdict.RUNTIME_ERROR, "load"), "load2(tile, m0,", "load2(tile, *M,"
 )
-_MISALIGNED = _load_story("a tile at half a line", Found(Verdict.RUNTIME_ERROR, "load"),
-                          "alignas(128) float tile[4][16]", "alignas(128) float whole[5][16]; float (*tile)[16] = whole + 1")  # fmt: skip
+_MISALIGNED = _load_story(
+    "a tile at half a line",
+    Found(Verdict.RUNTIME_ERROR, "load"),
+    "alignas(128) float tile[4][16]",
+    "alignas(128) float whole[5][16]; float (*tile)[16] = whole + 1",
+)
 
 WRONG = [
     _TOO_FEW, _READ_EARLY, _UNFENCED, _NO_MAP, _MISALIGNED,
