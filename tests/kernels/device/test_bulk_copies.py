@@ -126,7 +126,7 @@ STORIES = [
   wait(bar, 0);
   P[t] = tile[63 - t];"""),
     _READ_TOO_EARLY,
-    _story("no barrier of the block ends a copy", Race("load", "read"), _LOAD + """
+    _story("__syncthreads ends no copy", Race("load", "read"), _LOAD + """
   __syncthreads();
   P[t] = tile[t];  //@ read"""),
     _story("only one thread waits, then the block meets", list(range(64)), _LOAD + """
@@ -324,7 +324,7 @@ STORIES = [
     _story("a flag with fences of its own", [t + 1 for t in range(64)], _FLAG.replace("FENCE", "fence();").replace(
            "atom.add.release.cta", "fence.acq_rel.cta; atom.add.relaxed.cta").replace(
            "ld.acquire.cta.shared.u32 %0, [%1];", "ld.relaxed.cta.shared.u32 %0, [%1]; fence.acq_rel.cta;")),
-    _story("a store that no thread waits for", Found(Verdict.DATA_RACE, "store"), _STORE + "}"),
+    _story("a store without its wait", Found(Verdict.DATA_RACE, "store"), _STORE + "}"),
     _story("a store that another thread waits for", Found(Verdict.DATA_RACE, "store"), _STORE + "}\n  if (t == 1) "
            + _ALL_DONE),
     _story("a store outside any group", Found(Verdict.DATA_RACE, "store"), _STORE.replace(
@@ -332,7 +332,7 @@ STORIES = [
     _story("the last of two stores", Found(Verdict.DATA_RACE, "last"), _STORE.replace("256", "128") + """
     store(P + 32, tile + 32, 128);  //@ last
     asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory"); }"""),
-    _story("a load that no thread waits for", Found(Verdict.DATA_RACE, "load"), _LOAD + "\n  P[t] = t;"),
+    _story("a load without its wait", Found(Verdict.DATA_RACE, "load"), _LOAD + "\n  P[t] = t;"),
     _story("a load that one thread waits for at the end", list(range(64)), _LOAD + """
   P[t] = t;
   if (t == 40) wait(bar, 0);"""),

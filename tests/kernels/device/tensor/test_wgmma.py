@@ -182,7 +182,7 @@ STORIES = [
     commit();
     wait(0);
   }""" + _STORE),
-    _story("a product that no thread waits for", Found(Verdict.DATA_RACE, "multiply"), _FILL + _ONCE + """
+    _story("a product never waited for", Found(Verdict.DATA_RACE, "multiply"), _FILL + _ONCE + """
   commit();
   for (int i = 0; i < 4; ++i) P[128 * i + t] = 0;"""),
     # -- wgmma.fence
