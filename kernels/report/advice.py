@@ -117,6 +117,10 @@ _REPAIRS: Mapping[Mistake, str] = {
         "Call it with all 32 threads of a warp and with the same arguments in each{at}. Blocks need a multiple of 32 "
         "threads. For `wgmma`, the same holds for the 128 threads of four warps."
     ),
+    Mistake.TENSOR_MAP: (
+        "Give each copy{at} the address of a parameter `const __grid_constant__ CUtensorMap`, and as many coordinates "
+        "as its box has dimensions."
+    ),
     Mistake.TRAP: "Let the kernel handle this case instead of stopping{at}.",
 }
 """The advice after a mistake, whatever the source says."""
