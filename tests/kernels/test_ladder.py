@@ -107,9 +107,9 @@ def test_a_rung_is_accepted_without_a_finding(rung: Rung, tiled: Exercise, tmp_p
     "rung",
     some_of(_rungs("tensor-cores"), 4, lambda rung: rung.file.stem, "the short suite has a quarter of the rungs"),
 )
-def test_a_rung_on_tensor_cores_is_accepted_without_a_finding(rung: Rung) -> None:
+def test_a_rung_on_tensor_cores_is_accepted_without_a_finding(rung: Rung, tmp_path: Path) -> None:
     assert rung.source.startswith("// Idea: ")
-    report = graded(find_exercise("tensor-cores"), rung.source)
+    report = graded(find_exercise("tensor-cores"), rung.source, cache=tmp_path)
     assert (report.verdict, report.findings, report.warnings) == (Verdict.ACCEPTED, (), ())
     assert report.resources is not None
     assert report.resources.local_bytes == 0, "registers are spilled"
