@@ -38,6 +38,7 @@ from worker.gpu.backend import (
 )
 from worker.gpu.cuda_errors import fault_kind
 from worker.gpu.device_class import device_class
+from worker.gpu.launch_config import launch_config
 from worker.gpu.nvml import ClockReader, gpus
 from worker.gpu.tensor_maps import encoded
 
@@ -62,6 +63,7 @@ _PERSISTING_LIMIT = 6  # cudaLimitPersistingL2CacheSize
 _PAGEABLE_ACCESS = 88  # cudaDevAttrPageableMemoryAccess
 _TO_DEVICE, _TO_HOST = 1, 2
 _STREAM = 0
+_MOST_DYNAMIC = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _BLAS_TYPES = {
     ElementType.FLOAT: runtime.CUDA_R_32F,
     ElementType.DOUBLE: runtime.CUDA_R_64F,
@@ -196,6 +198,7 @@ class CupyBackend:
 
     def blocks_per_multiprocessor(self, kernel: Kernel, threads: int, shared: int) -> int:
         function = kernel.handle.function
+        self._driver.allow_shared(function, shared)
         blocks: int = _of_kernel(lambda: driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, shared))
         return blocks
 
@@ -275,17 +278,22 @@ class CupyBackend:
         return Timed(runtime.eventElapsedTime(self._before, self._after), 1000 * (ended - began))
 
     def _prepared(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> Callable[[], None]:
+        self._driver.allow_shared(kernel.handle.function, launch.shared)
         values = [self._parameter(argument) for argument in arguments]
         places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
 
+        function = kernel.handle.function
+
         def start(_alive: object = values) -> None:
             # The values must live until the launch: the driver gets only their addresses.
+            if launch.cluster_blocks > 1:
+                self._driver.launch(function, launch, places)
+                return
             _of_kernel(
                 lambda: driver.launchKernel(
-                    kernel.handle.function, *launch.grid, *launch.block, launch.shared, _STREAM,
-                    ctypes.addressof(places), 0,
+                    function, *launch.grid, *launch.block, launch.shared, _STREAM, ctypes.addressof(places), 0
                 )
-            )  # fmt: skip
+            )
 
         return start
 
@@ -326,6 +334,11 @@ class _Driver:
     def reset_persisting(self) -> None:
         self._call("cuCtxResetPersistingL2Cache")
 
+    def allow_shared(self, function: int, size: int) -> None:
+        """Opt in to so many bytes of dynamic shared memory, without which a block has no more than 48 KiB."""
+        if size:
+            self._call("cuFuncSetAttribute", ctypes.c_void_p(function), _MOST_DYNAMIC, size)
+
     def variable(self, module: int, name: str) -> Memory:
         place, size = ctypes.c_uint64(), ctypes.c_size_t()
         self._call(
@@ -333,6 +346,13 @@ class _Driver:
             name.encode(),
         )  # fmt: skip
         return Memory(place.value, size.value // 4)
+
+    def launch(self, function: int, launch: Launch, places: Any) -> None:
+        """Launch a kernel with clusters. places: the addresses of its arguments."""
+        config = launch_config(launch)
+        call = partial(self._library.cuLaunchKernelEx, ctypes.byref(config), ctypes.c_void_p(function), places, None)
+        if status := call():
+            raise _fault(status, FaultKind.UNSUPPORTED)
 
     def encoded(self, mapped: Mapped) -> Any:
         return encoded(self._call, mapped.map, mapped.memory.place)

@@ -15,8 +15,18 @@ from numpy.typing import NDArray
 
 from kernels.device.observers.clocks import Clocks, Groups
 from kernels.device.observers.conflicts import Index, Order
-from kernels.device.observers.entries import ENTRY, LANE_BITS, Entries, Noted, cell_of, in_order, with_column
+from kernels.device.observers.entries import (  # fmt: skip
+    ENTRY,
+    LANE_BITS,
+    Entries,
+    Noted,
+    cell_of,
+    in_order,
+    owner_of,
+    with_column,
+)
 from kernels.device.observers.knowledge import Moment, distinct
+from kernels.device.observers.lifetimes import Lifetimes
 from kernels.device.observers.race_report import Party, Race, RaceReport, stored_text
 from kernels.device.observers.suspects import Flags, Suspects
 from kernels.device.ptx.module import Unsupported
@@ -24,7 +34,7 @@ from kernels.device.state.accesses import Access, Kind, Strength, Transfer, Wher
 from kernels.device.state.element_names import element_name, plain_name
 from kernels.device.state.findings import Findings
 from kernels.device.state.geometry import WARP
-from kernels.device.state.machine import Machine, Unwatched
+from kernels.device.state.machine import EXIT, Machine, Unwatched
 from kernels.device.state.mask import Mask
 from kernels.device.state.space import Allocation
 from kernels.verdict import Severity
@@ -77,6 +87,7 @@ class RaceObserver(Unwatched):
         self._fresh: set[object] = set()
         self._last: Moment | None = None
         self._of_one = False
+        self._lifetimes = Lifetimes(machine)
 
     # -- events -------------------------------------------------------------------------------------------------------
 
@@ -112,7 +123,10 @@ class RaceObserver(Unwatched):
         if access.transfer is not None and access.lanes is not None:
             self._clocks.compare_blocks(access.transfer.times, access.lanes)
             noted.end_by(slice(None), access.transfer, self._clocks.lines(access.transfer, access.lanes))
-            noted.shown = self._clocks.shown(access.lanes, access.allocation.space)
+            if access.transfer.proxy:
+                noted.shown = self._clocks.shown(access.lanes, access.allocation.space)
+        if access.owners is not None and (early := self._lifetimes.record(noted, self._clocks.knowledge)) is not None:
+            self._report.outlive(self._lines[access.where.pc], early)
         if block is not None:
             self._block.append(noted)
         if grid is not None:
@@ -135,6 +149,8 @@ class RaceObserver(Unwatched):
         self._note(access)
         if access.transfer is not None:  # no fence of its thread makes anything visible with it
             return
+        if access.allocation.clustered and access.where.looks:
+            self._lifetimes.looked(access, self._event)
         unit = self._suspects.unit(access.allocation.name)
         try:
             self._clocks.update(access, unit, acquires=acquires, releases=releases)
@@ -160,8 +176,8 @@ class RaceObserver(Unwatched):
             if noted.access is access:
                 noted.end_by(chosen, transfer, self._clocks.lines(transfer, access.lanes[chosen]))
 
-    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable) -> None:
-        self._clocks.ends_with(transfer, lanes, key)
+    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable, shift: int = 0) -> None:
+        self._clocks.ends_with(transfer, lanes, key, shift)
 
     def ended(self, transfer: Transfer, lanes: NDArray[np.intp], together: int) -> None:
         self._clocks.ended(transfer, lanes, together)
@@ -172,6 +188,9 @@ class RaceObserver(Unwatched):
     def acquire_proxy(self, mask: Mask | None, proxy: str) -> None:
         self._clocks.acquire_proxy(mask, proxy)
 
+    def fence_begin(self, mask: Mask | None) -> None:
+        self._clocks.fence_begin(mask)
+
     def barrier(self, blocks: NDArray[np.bool_] | None) -> None:
         self._clocks.barrier(blocks)
         if blocks is None:
@@ -180,11 +199,13 @@ class RaceObserver(Unwatched):
     def met(self, groups: Groups) -> None:
         self._clocks.met(groups)
 
-    def arrive(self, key: Hashable, mask: Mask | None) -> None:
-        self._clocks.arrive(key, mask)
+    def arrive(self, key: Hashable, mask: Mask | None, shift: int = 0, *, releases: bool = True) -> None:
+        self._clocks.arrive(key, mask, shift, releases=releases)
+        if key == EXIT:
+            self._lifetimes.exited(mask)
 
-    def wait(self, key: Hashable, mask: Mask | None) -> None:
-        self._clocks.wait(key, mask)
+    def wait(self, key: Hashable, mask: Mask | None, shift: int = 0) -> None:
+        self._clocks.wait(key, mask, shift)
 
     def fence(self, mask: Mask | None, scope: Strength, *, acquires: bool, releases: bool) -> None:
         if acquires:
@@ -193,6 +214,8 @@ class RaceObserver(Unwatched):
             self._clocks.release(mask, scope)
 
     def finish(self) -> None:
+        for pc, late in self._lifetimes.finish(self._clocks, self._order(one_block=True)):
+            self._report.outlive(self._lines[pc], late)
         self.barrier(None)
         self._block.clear()
         self._rows, self._of_one = self._rows[:0], False
@@ -258,7 +281,8 @@ class RaceObserver(Unwatched):
             return True
         # Other blocks may have done something else before, but it doesn't matter any more.
         done = not any(noted.lasts(passed) or noted.homes is not None for noted in self._block)
-        return done and not len(self._rows) and all(noted.moment.alike for noted in self._block)
+        alone = all(noted.access.allocation.name not in self._suspects.remote for noted in self._block)
+        return done and alone and not len(self._rows) and all(noted.moment.alike for noted in self._block)
 
     def _of_all_blocks(self, rows: Entries) -> Entries:
         """Return rows of the first block for all blocks, which did the same until then."""
@@ -301,6 +325,10 @@ class RaceObserver(Unwatched):
             writes = np.array([site.kind.writes for site in self._sites], np.bool_)
             names = np.array([each.name in self._suspects.transferred for each in self._allocations], np.bool_)
             lasting |= (writes & names)[entries["site"]]
+        if self._suspects.remote:
+            # Other blocks go on to use this memory, whatever its own block's barriers order.
+            remote = np.array([each.name in self._suspects.remote for each in self._allocations], np.bool_)
+            lasting |= remote[entries["site"]] & ~self._known_in_cluster(entries, passed)
         lasting &= ~np.isin(entries["event"] >> LANE_BITS, under_way)
         # After so many races, more accesses to racing cells would only raise the count.
         enough = self._found.total() > _ENOUGH
@@ -321,12 +349,35 @@ class RaceObserver(Unwatched):
             here = np.flatnonzero(found & (entries["column"] == column))
             if known[0] > 0 and len(known) <= _FEW:
                 order, some = self._order(one_block=True), entries.take(here)
-                over = [order.told(np.full(len(here), number, np.int32), some) for number in known]
+                over = [order.covered(np.full(len(here), number, np.int32), some) for number in known]
                 found[here] = ~np.logical_and.reduce(over)
         return found
 
+    def _known_in_cluster(self, entries: Entries, passed: NDArray[np.int64]) -> Flags:
+        """Whether all threads of the cluster already come after an access."""
+        machine, others = self._machine, self._clocks.now().others
+        if others is None:
+            return np.zeros(len(entries), np.bool_)
+        # Threads of a block that know different things are taken to know nothing.
+        known = np.where((others == others[:1]).all(axis=0), others[0], 0)
+        size, order = machine.launch.cluster_blocks, self._order(one_block=True)
+        first = entries["column"] - entries["column"] % size
+        found = np.ones(len(entries), np.bool_)
+        for rank in range(size):
+            own = (entries["column"] == first + rank) & (entries["home"] >= 0)
+            after = order.covered(known[first + rank], entries)
+            found &= np.where(own, entries["interval"] < passed[entries["column"]], after)
+        return found
+
     def _order(self, *, one_block: bool) -> Order:
-        return Order(self._clocks.knowledge, self._moments, self._sites, one_block=one_block, by_order=self._by_order)
+        return Order(
+            self._clocks.knowledge,
+            self._moments,
+            self._sites,
+            one_block=one_block and not self._suspects.remote,
+            by_order=self._by_order,
+            launch=self._machine.launch,
+        )
 
     def _compare(self, order: Order, entries: Entries, columns: int) -> Flags:
         """Report the races among the entries of `columns` blocks. Return which entries remain suspects."""
@@ -377,11 +428,15 @@ class RaceObserver(Unwatched):
         if severity is Severity.ERROR:
             self._found[frozenset((int(earlier["site"]), int(later["site"])))] += count
         allocation = self._allocations[int(later["site"])]
-        cell = cell_of(int(later["key"]), columns, shared=allocation.space == "shared")
+        shared = allocation.space == "shared"
+        cell = cell_of(int(later["key"]), columns, shared=shared)
+        owner = None
+        if shared and self._machine.launch.cluster_blocks > 1:
+            owner = int(self._machine.geometry.numbers[owner_of(int(later["key"]), columns)])
         element = element_name(allocation, cell * self._suspects.unit(allocation.name))
         together = int(earlier["event"]) >> LANE_BITS == int(later["event"]) >> LANE_BITS
         parties = self._party(earlier), self._party(later)
-        race = Race(*parties, element, count, severity, together=together, atomic=atomic, unshown=unshown)
+        race = Race(*parties, element, count, severity, together=together, atomic=atomic, unshown=unshown, owner=owner)
         self._report.add(race)
 
     def _party(self, entry: np.void) -> Party:

@@ -179,12 +179,17 @@ class TestFaults:
         text = "__global__ void k(volatile float *out) { while (out[0] == 0) ; }"
         assert kind_of(CpuBackend(), text) is FaultKind.TIME
 
-    @pytest.mark.parametrize(("block", "shared"), [((1024, 2, 1), 0), ((32, 1, 1), 48 * 1024), ((32, 1, 1), 1 << 30)])
+    @pytest.mark.parametrize(("block", "shared"), [((1024, 2, 1), 0), ((32, 1, 1), 227 * 1024), ((32, 1, 1), 1 << 30)])
     def test_a_launch_that_no_device_makes(self, block: tuple[int, int, int], shared: int) -> None:
         text = "__global__ void k(float *out) { __shared__ float s[2]; s[0] = 1; out[0] = s[threadIdx.x & 1]; }"
         backend = CpuBackend()
         assert kind_of(backend, text, Launch((1, 1, 1), block, shared)) is FaultKind.RESOURCES
         backend.wait()  # and the device goes on
+
+    def test_clusters_that_do_not_fit_the_grid(self) -> None:
+        text = "__global__ void k(float *out) { out[blockIdx.x] = 1; }"
+        launch = Launch((3, 1, 1), (1, 1, 1), 0, (2, 1, 1))
+        assert kind_of(CpuBackend(), text, launch) is FaultKind.RESOURCES
 
     def test_after_another_fault_nothing_works(self) -> None:
         backend = CpuBackend()
