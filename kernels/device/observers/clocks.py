@@ -477,13 +477,25 @@ class Clocks:
         groups = lanes // self._columns // together
         for group in np.unique(groups).tolist():
             own, times = lanes[groups == group], transfer.times[groups == group]
-            everyone = (group * together + np.arange(together)) * self._columns
-            for column in np.unique(own % self._columns).tolist():
-                here = own % self._columns == column
-                shared = Transfer(transfer.line, np.full(together, times[here].max()))
-                for _, number in self._ends(shared, everyone + column):
-                    self._others = self._with(self._others, own[here] // self._columns, column, number)
+            ends, whose = Transfer(transfer.line, times), own
+            if together > 1:
+                ends, whose = self._of_group(transfer.line, times, own % self._columns, group * together, together)
+            for column, number in self._ends(ends, whose):
+                threads = own[own % self._columns == column] // self._columns
+                self._others = self._with(self._others, threads, column, number)
         self._when = None
+
+    def _of_group(
+        self, line: Hashable, times: NDArray[np.int64], columns: NDArray[np.intp], first: int, together: int
+    ) -> tuple[Transfer, NDArray[np.intp]]:
+        """Return what ends the operations of a whole group of threads, if some of them have waited."""
+        latest = np.zeros(self._columns, np.int64)
+        np.maximum.at(latest, columns, times)
+        threads = np.arange(first, min(first + together, self._threads))
+        there = np.unique(columns)
+        return Transfer(line, np.tile(latest[there], len(threads))), np.add.outer(
+            threads * self._columns, there
+        ).ravel()
 
     def _ends(self, transfer: Transfer, lanes: NDArray[np.intp]) -> Iterator[tuple[int, int]]:
         """Yield the blocks with the knowledge that these operations are over."""
