@@ -26,11 +26,9 @@ _LINE, _PIECE = 128, 16
 _WORD = 4
 
 
-def swizzled(addresses: Numbers, width: int) -> Numbers:
+def swizzled(addresses: Numbers, width: int | Numbers) -> Numbers:
     """Where a swizzle of rows of `width` bytes puts what has these addresses in shared memory; 0 for none."""
-    if not width:
-        return addresses
-    moved: Numbers = addresses ^ ((addresses // _LINE & width // _PIECE - 1) * _PIECE)
+    moved: Numbers = addresses ^ ((addresses // _LINE & np.maximum(width // _PIECE - 1, 0)) * _PIECE)
     return moved
 
 

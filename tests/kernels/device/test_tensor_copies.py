@@ -231,6 +231,25 @@ RIGHT = [
     load2(tile[0], m0, 0, 0, b0);
     load2(tile[1], m0, 16, 8, b0);
   }""" + _SEEN, _M2, n=128),
+    Story("the library's functions", listed(box_of(_M2, (8, 4)) + 1), """
+  __shared__ alignas(128) float tile[4][16];
+  __shared__ cuda::barrier<cuda::thread_scope_block> b0;
+  if (t == 0) { init(&b0, 64); cde::fence_proxy_async_shared_cta(); }
+  __syncthreads();
+  if (t == 0) {
+    cde::cp_async_bulk_tensor_2d_global_to_shared(tile, &m0, 8, 4, b0);
+    b0.wait(cuda::device::barrier_arrive_tx(b0, 1, sizeof(tile)));
+  } else b0.arrive_and_wait();
+  tile[t / 16][t % 16] += 1;
+  cde::fence_proxy_async_shared_cta();
+  __syncthreads();
+  if (t == 0) {
+    cde::cp_async_bulk_tensor_2d_shared_to_global(&m1, 0, 0, tile);
+    cde::cp_async_bulk_commit_group();
+    cde::cp_async_bulk_wait_group_read<0>();
+  }""", before="""#include <cuda.h>
+#include <cuda/barrier>
+namespace cde = cuda::device::experimental;""", maps=(_M2, tensor("P", (16, 4), (16, 4))), block=64, n=64, values=1024),
     story("prefetches do nothing", listed(box_of(_M2, (8, 4))), """
   if (t == 0) {
     asm volatile("prefetch.tensormap [%0];" :: "l"(&m0));
