@@ -33,6 +33,11 @@ class Mistake(StrEnum):
     MISALIGNED = "misaligned"
     ASSERTION = "assertion"
     TRAP = "trap"
+    CLUSTER_SIZE = "cluster_size"
+    CLUSTER_ADDRESS = "cluster_address"
+    CLUSTER_BARRIER = "cluster_barrier"
+    CLUSTER_LIFETIME = "cluster_lifetime"
+    CLUSTER_RACE = "cluster_race"
 
 
 class AccessKind(StrEnum):
@@ -123,7 +128,7 @@ class Facts:
     largest_tile: the largest tile that fits; 0 if the tile isn't the mistake
     elements: the size of the array that an access misses; 0 if unknown
     stores: whether an access outside its array, or a misaligned one, stores
-    accesses: of a race, the first in this run and the second
+    accesses: of a race, the first in this run and the second; or the only one to memory that may not exist then
     together: whether they are one execution of one instruction
     one_warp: whether `__syncwarp()` would order the accesses
     values: an incorrect element's value and the expected one, if both are numbers

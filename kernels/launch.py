@@ -13,11 +13,13 @@ EXAMPLE = "//!tilelab block=(32,8) grid=(ceil(Width/32), ceil(Width/32)) shared=
 _MARK = re.compile(r"\s*!\s*tilelab\b", re.IGNORECASE)
 _KEY = re.compile(r"(?<![^\s=,()])([^\s=,()]+)\s*=", re.ASCII)
 _DIM3 = re.compile(r"dim3\s*(\(.*\))", re.DOTALL)
-_KEYS = ("grid", "block", "shared", "tile")
+_KEYS = ("grid", "block", "shared", "cluster", "tile")
 _SINGLE = {"shared", "tile"}
 MOST_THREADS = 1024
 _BLOCK_LIMITS = (1024, 1024, 64)
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)
+MOST_IN_CLUSTER = 8
+"""On every device with clusters. More need an attribute that only host code can set."""
 
 Triple = tuple[Expression, ...]
 
@@ -32,11 +34,15 @@ class LaunchError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A launch in numbers: grid and block in x, y, z, and the bytes of dynamic shared memory."""
+    """A launch in numbers: grid, block and cluster in x, y, z, and the bytes of dynamic shared memory.
+
+    cluster: in blocks; a launch without clusters has clusters of one block
+    """
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared: int
+    cluster: tuple[int, int, int] = (1, 1, 1)
 
     @property
     def threads(self) -> int:
@@ -47,9 +53,38 @@ class Launch:
         return self.grid[0] * self.grid[1] * self.grid[2]
 
     @property
+    def cluster_blocks(self) -> int:
+        return self.cluster[0] * self.cluster[1] * self.cluster[2]
+
+    @property
     def text(self) -> str:
-        """`4 x 4 blocks of 16 x 16 threads`."""
-        return f"{_extent(self.grid, 'block')} of {_extent(self.block, 'thread')}"
+        """`4 x 4 blocks of 16 x 16 threads`, and the cluster if there is one."""
+        text = f"{_extent(self.grid, 'block')} of {_extent(self.block, 'thread')}"
+        return text if self.cluster_blocks == 1 else f"{text}, in clusters of {_extent(self.cluster, 'block')}"
+
+
+def cluster_problem(launch: Launch, declared: Sequence[int]) -> str:
+    """Why no device starts the clusters of a launch; "" if it can.
+
+    declared: the kernel's `__cluster_dims__`; empty without it
+    """
+    cluster = triple(declared) if declared else launch.cluster
+    if declared and launch.cluster not in {cluster, (1, 1, 1)}:
+        return (
+            f"`__cluster_dims__` demands clusters of {_extent(cluster, 'block')}, and the launch comment asks for"
+            f" {_extent(launch.cluster, 'block')}. Leave one of them out, or make them equal."
+        )
+    blocks = cluster[0] * cluster[1] * cluster[2]
+    if blocks > MOST_IN_CLUSTER:
+        return f"A cluster of {_extent(cluster, 'block')} is too large. It may have at most {MOST_IN_CLUSTER} blocks."
+    for axis, have, each in zip("xyz", launch.grid, cluster, strict=True):
+        if have % each:
+            return (
+                f"The grid isn't a multiple of the cluster. grid.{axis} is {have:,}, and the cluster has"
+                f" {_extent(cluster, 'block')}. Round the grid up in a launch comment, and guard the blocks past the"
+                " end."
+            )
+    return ""
 
 
 def launch_text(number: int, kernels: Sequence[str]) -> str:
@@ -76,16 +111,18 @@ class LaunchOverride:
     block: Triple | None = None
     shared: Expression | None = None
     tile: Expression | None = None
+    cluster: Triple | None = None
 
     @property
     def lines(self) -> dict[str, int]:
         """The launch keys that the comment sets, each with its line."""
-        given = {"grid": self.grid, "block": self.block, "shared": self.shared}
+        given = {"grid": self.grid, "block": self.block, "shared": self.shared, "cluster": self.cluster}
         return {key: self.line for key, value in given.items() if value is not None}
 
     def expressions(self) -> Triple:
         """Every expression that the comment gives for the launch."""
-        return (*(self.grid or ()), *(self.block or ()), *((self.shared,) if self.shared else ()))
+        shared = (self.shared,) if self.shared else ()
+        return (*(self.grid or ()), *(self.block or ()), *shared, *(self.cluster or ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +133,7 @@ class LaunchRule:
     block: Triple
     shared: Expression
     line: int | None = None
+    cluster: Triple = ()
 
     def override(self, launch: LaunchOverride | None) -> LaunchRule:
         """This rule with the submission's keys."""
@@ -106,6 +144,7 @@ class LaunchRule:
             block=launch.block or self.block,
             shared=launch.shared or self.shared,
             line=launch.line,
+            cluster=launch.cluster or self.cluster,
         )
 
     def resolve(self, env: Mapping[str, int]) -> Launch:
@@ -113,12 +152,15 @@ class LaunchRule:
 
         raise LaunchError: an expression has no value, or no device supports the launch
         """
-        grid = [self._value("grid", expression, env) for expression in self.grid]
-        block = [self._value("block", expression, env) for expression in self.block]
-        launch = Launch(_three(grid), _three(block), self._value("shared", self.shared, env))
-        problem = _problem(launch)
-        if problem is not None:
+        grid, block, cluster = (
+            triple([self._value(key, expression, env) for expression in extents])
+            for key, extents in (("grid", self.grid), ("block", self.block), ("cluster", self.cluster))
+        )
+        launch = Launch(grid, block, self._value("shared", self.shared, env), cluster)
+        if problem := _problem(launch):
             raise LaunchError(f"No GPU can launch this: {problem}.", self.line)
+        if problem := cluster_problem(launch, ()):
+            raise LaunchError(problem, self.line)
         return launch
 
     def _value(self, key: str, expression: Expression, env: Mapping[str, int]) -> int:
@@ -129,15 +171,20 @@ class LaunchRule:
             raise LaunchError(message, self.line) from None
 
 
-def _three(values: list[int]) -> tuple[int, int, int]:
+def triple(values: Sequence[int]) -> tuple[int, int, int]:
     """x, y, z; missing ones are 1."""
-    x, y, z = [*values, 1, 1][:3]
+    x, y, z = [*values, 1, 1, 1][:3]
     return x, y, z
 
 
 def _problem(launch: Launch) -> str | None:
     """Why no device supports this launch, for any kernel. Memory and registers depend on the kernel."""
-    for what, sizes, limits in (("block", launch.block, _BLOCK_LIMITS), ("grid", launch.grid, _GRID_LIMITS)):
+    extents = (
+        ("block", launch.block, _BLOCK_LIMITS),
+        ("grid", launch.grid, _GRID_LIMITS),
+        ("cluster", launch.cluster, _GRID_LIMITS),
+    )
+    for what, sizes, limits in extents:
         for axis, size, limit in zip("xyz", sizes, limits, strict=True):
             if size < 1:
                 return f"{what}.{axis} is {size:,}, but must be at least 1"
@@ -180,7 +227,7 @@ def parse_launch_comment(comment: str, line: int) -> LaunchOverride | None:
             raise LaunchError(_malformed(f"`{key}` is given twice"), line)
         values[key] = _read_value(key, value, line)
     shared, tile = (next(iter(values.get(key, ())), None) for key in ("shared", "tile"))
-    return LaunchOverride(line, values.get("grid"), values.get("block"), shared, tile)
+    return LaunchOverride(line, values.get("grid"), values.get("block"), shared, tile, values.get("cluster"))
 
 
 def parse_dimensions(text: str, most: int = 3) -> Triple:

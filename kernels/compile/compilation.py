@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kernels.compile import diagnostics, nvrtc, prelude, ptx_shape, system_calls
 from kernels.compile.compile_errors import declare_or_use, explain, in_characters, missing_semicolon, nearest_name
@@ -196,7 +196,7 @@ def _success(
         figures = diagnostics.resources(output.log, entry)
         if figures is None:
             return (Finding(Verdict.REJECTED, f"The compiled file has no kernel `{kernel}`."),)
-        entries[kernel] = Entry(entry, figures)
+        entries[kernel] = Entry(entry, replace(figures, cluster=ptx_shape.cluster(output.ptx, entry)))
     first = entries.pop(launched[0])
     return Compilation(
         arch,

@@ -25,7 +25,10 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """The resources that a thread needs. Shared memory and barriers are per block."""
+    """The resources that a thread needs. Shared memory and barriers are per block.
+
+    cluster: the blocks that `__cluster_dims__` demands in x, y, z; empty without it
+    """
 
     registers: int
     shared_bytes: int
@@ -34,6 +37,7 @@ class Resources:
     spill_load_bytes: int
     constant_bytes: int
     barriers: int
+    cluster: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +104,8 @@ def resources(log: str, entry: str) -> Resources | None:
         return None
     text = "\n".join(part)
     # ptxas prints cmem once for each constant bank.
-    return Resources(
-        **{name: sum(int(figure) for figure in pattern.findall(text)) for name, pattern in _FIGURES.items()}
-    )
+    figures = {name: sum(int(figure) for figure in pattern.findall(text)) for name, pattern in _FIGURES.items()}
+    return Resources(**figures, cluster=())
 
 
 def entries(log: str) -> tuple[str, ...]:

@@ -45,6 +45,13 @@ def objection(ptx: str, entry: str, kernels: Iterable[str]) -> str | None:
     return _nesting(ptx)
 
 
+def cluster(ptx: str, entry: str) -> tuple[int, ...]:
+    """The blocks of a cluster that a kernel demands in x, y, z; empty if it demands none."""
+    pattern = rf"\.entry\s+{re.escape(entry)}\b[^{{]*?\.reqnctapercluster\s+(\d+(?:\s*,\s*\d+)*)"
+    found = re.search(pattern, ptx)
+    return tuple(map(int, found[1].split(","))) if found else ()
+
+
 def _is_mangled(name: str, kernel: str) -> bool:
     """Whether `name` is the mangled name of `kernel`, in any namespace and with any parameters."""
     return name == kernel or last_part(name) == kernel

@@ -130,7 +130,7 @@ _FIELDS = (
     "ranking", "analysis", "phases", "cases", "macros", "size_macros", "constants", "section", "fmad", "max_registers",
     "warp_races", "goals", "curve", "tolerance", "work", "solution", "then",
 )  # fmt: skip
-_LAUNCH = ("grid", "block", "shared")
+_LAUNCH = ("grid", "block", "shared", "cluster")
 # Fields that change no verdict and no measurement.
 _OUTSIDE_DIGEST = {"title", "analysis", "curve", "phases", "goals"}
 
@@ -309,6 +309,7 @@ def _launch_rule(table: Table, names: tuple[str, ...]) -> LaunchRule:
         grid=table.dimensions("grid", names),
         block=table.dimensions("block", names),
         shared=table.expression("shared", names, default="0"),
+        cluster=table.dimensions("cluster", names) if table.has("cluster") else (),
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from kernels.compile.diagnostics import Resources
+from kernels.facts import Facts, Mistake
 from kernels.judging.plan import CasePlan
-from kernels.launch import Launch, launch_text
+from kernels.launch import Launch, cluster_problem, launch_text, triple
 from kernels.verdict import Example, Finding, Verdict
 from kernels.wording import byte_size
 
@@ -29,7 +31,9 @@ def launch_finding(case: CasePlan, resources: Resources) -> Finding | None:
     if found is None:
         return None
     key, message = found
-    return Finding(Verdict.RESOURCE_LIMIT, message, case.launch_lines.get(key), example=Example(case=case.name))
+    facts = Facts(Mistake.CLUSTER_SIZE if key == "cluster" else Mistake.OTHER)
+    line = case.launch_lines.get(key)
+    return Finding(Verdict.RESOURCE_LIMIT, message, line, example=Example(case=case.name), facts=facts)
 
 
 def further_finding(case: CasePlan, resources: Mapping[str, Resources]) -> Finding | None:
@@ -40,6 +44,21 @@ def further_finding(case: CasePlan, resources: Mapping[str, Resources]) -> Findi
             message = with_launch(found[1], case, number)
             return Finding(Verdict.RESOURCE_LIMIT, message, example=Example(case=case.name, launch=number))
     return None
+
+
+def with_clusters(case: CasePlan, resources: Mapping[str, Resources]) -> CasePlan:
+    """The case with the clusters that its kernels demand, where they fit. resources: by kernel."""
+    if not any(each.cluster for each in resources.values()):
+        return case
+    then = tuple(replace(each, launch=_clustered(each.launch, resources[each.kernel])) for each in case.then)
+    launch = case.launch
+    return replace(case, launch=launch and _clustered(launch, resources[case.kernel]), then=then)
+
+
+def _clustered(launch: Launch, resources: Resources) -> Launch:
+    declared = resources.cluster
+    fits = declared and not cluster_problem(launch, declared)
+    return replace(launch, cluster=triple(declared)) if fits else launch
 
 
 def with_launch(message: str, case: CasePlan, number: int) -> str:
@@ -59,6 +78,8 @@ def _too_much(launch: Launch, resources: Resources) -> tuple[str, str] | None:
             "shared",
             f"A block needs {byte_size(shared)} of shared memory{detail}. The limit is {byte_size(SHARED_BYTES)}.",
         )
+    if problem := cluster_problem(launch, resources.cluster):
+        return "cluster", problem
     # A multiprocessor gives out registers in units, and to whole warps.
     per_thread = -(-resources.registers // _REGISTER_UNIT) * _REGISTER_UNIT
     threads = -(-launch.threads // _WARP) * _WARP

@@ -106,6 +106,11 @@ _REPAIRS: Mapping[Mistake, str] = {
     Mistake.NEVER_CLOSED: "Add a `}}` where the unclosed block ends, often at the end of the file.",
     Mistake.UNDEFINED: "Write `{meant}` instead of `{unknown}`{first}.",
     Mistake.LAUNCH_BOUNDS: "Make the block smaller, or raise `__launch_bounds__`{at} to the block's number of threads.",
+    Mistake.CLUSTER_SIZE: "Choose clusters of at most 8 blocks, and a grid of whole clusters on each axis.",
+    Mistake.CLUSTER_ADDRESS: (
+        "Ask{at} for a rank below the number of blocks in the cluster. In PTX, use `.shared::cluster` for addresses "
+        "that come from `mapa`."
+    ),
     Mistake.PRINTF: "Give `printf`{at} one argument for each conversion in its format.",
     Mistake.ASSERTION: "Let the kernel work without the condition of the assertion{at}, or make the condition true.",
     Mistake.MATRIX: (
@@ -205,8 +210,9 @@ def _wrong_answer(leading: Sequence[Finding], report: Report, lines: Sequence[st
 def _limits(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
     """The advice for a launch that exceeds a limit."""
     text = report.verdict.advice
-    if any(finding.facts.mistake is Mistake.LAUNCH_BOUNDS for finding in leading):
-        return _repair(Mistake.LAUNCH_BOUNDS)
+    for mistake in (Mistake.LAUNCH_BOUNDS, Mistake.CLUSTER_SIZE):
+        if any(finding.facts.mistake is mistake for finding in leading):
+            return _repair(mistake)
     if largest := leading[0].facts.largest_tile:
         defined = re.search(r"\b(?:define\s+|int\s+)(\w+)", code_of(leading[0].line, lines))
         tile = f"`{defined[1]}`{{first}}" if defined is not None else "the tile"
@@ -235,8 +241,9 @@ def _time(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> S
 
 def _outside(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
     """The step for accesses outside an array, in the words of the source; None if no array is known."""
-    if any(each.facts.mistake is Mistake.PRINTF for each in leading):
-        return _repair(Mistake.PRINTF)
+    for known in (Mistake.PRINTF, Mistake.CLUSTER_ADDRESS):
+        if any(each.facts.mistake is known for each in leading):
+            return _repair(known)
     names = [name for name in dict.fromkeys(each.array for each in leading) if name.isidentifier()]
     if not names:
         return None

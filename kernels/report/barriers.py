@@ -29,6 +29,10 @@ _OTHER_BARRIERS: Mapping[Mistake, str] = {
     Mistake.NAMED_BARRIER: (
         "Give the barrier{at} the number of threads that reach it. For the whole block, use `__syncthreads()`."
     ),
+    Mistake.CLUSTER_BARRIER: (
+        "Let every thread of the cluster arrive at its barrier{at}, and then wait there. `cluster.sync()` does both. "
+        "Call it outside any `if` that some threads skip."
+    ),
     Mistake.MATRIX: (
         "Let all 32 threads of the warp execute the matrix instruction{at}. Only a condition that whole warps share, "
         "such as `threadIdx.x / 32 == 0`, may guard it. `wgmma` needs all four warps of a warpgroup, as in "

@@ -12,6 +12,8 @@ def roles(finding: Finding) -> tuple[str, str]:
 
 
 def role_of_both(race: Finding) -> str:
-    """What happens at the line of a race with only one: `both write`."""
+    """What happens at the line of a race with only one: `both write`, or `read` if a single access is known."""
     nouns = sorted({access.kind.noun for access in race.facts.accesses})
+    if len(race.facts.accesses) == 1:
+        return nouns[0]
     return " and ".join(nouns) if nouns[1:] else f"both {nouns[0]}" if nouns else "both accesses"

@@ -160,11 +160,22 @@ _UNFINISHED = (
     "Afterwards the block's shared memory may belong to another block."
 )
 
+_LIFETIME = (
+    "Call `cluster.sync()` in all threads of the cluster before the first access to another block's shared memory. "
+    "Call it once more after the last access, before any block returns."
+)
+_CLUSTER = (
+    "Put `cluster.sync()` {between}. All threads of the cluster must reach it. `__syncthreads()` orders only the "
+    "threads of one block."
+)
+
 _ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
     ("proxy_fence", lambda race: race.finding.facts.mistake is Mistake.PROXY_FENCE, _PROXY_FENCE),
     ("register_fence", lambda race: race.finding.facts.mistake is Mistake.REGISTER_FENCE, _REGISTER_FENCE),
     ("unfinished", lambda race: race.finding.facts.mistake is Mistake.UNFINISHED, _UNFINISHED),
     ("transfer", lambda race: race.finding.facts.mistake is Mistake.TRANSFER, _TRANSFER),
+    ("lifetime", lambda race: race.finding.facts.mistake is Mistake.CLUSTER_LIFETIME, _LIFETIME),
+    ("cluster", lambda race: race.finding.facts.mistake is Mistake.CLUSTER_RACE, _CLUSTER),
     ("update", lambda race: race.adds_up or (race.one_update and not race.outside), _UPDATE),
     ("set_elsewhere", lambda race: race.outside and race.uses(_ATOMIC_OF_IT), _SET_ELSEWHERE),
     ("fences", lambda race: race.outside and race.uses(_FLAG_OR_LOCK), _FENCES),

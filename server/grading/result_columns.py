@@ -60,8 +60,9 @@ def complete(result: Result) -> None:
 
 
 def launch_text(launch: Launch) -> str:
-    """Grid and block, such as `64×64 · 16×16`."""
-    return f"{_sides(launch.grid)} · {_sides(launch.block)}"
+    """Grid, block and any cluster, such as `64×64 · 16×16 · 2×1`."""
+    extents = (launch.grid, launch.block, *((launch.cluster,) if launch.cluster_blocks > 1 else ()))
+    return " · ".join(map(_sides, extents))
 
 
 def why_not(remarks: Sequence[str]) -> str:

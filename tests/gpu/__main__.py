@@ -97,7 +97,7 @@ def _compare(folder: Path, machine: Machine, pages: Path) -> int:
 
 def _marked_tests() -> int:
     """The tests of single instructions."""
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "tests/kernels", "tests/worker"]
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "tests/gpu", "tests/kernels", "tests/worker"]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from kernels.device import Argument
 from kernels.exercise.tensor_map import TensorMap
 from kernels.launch import Launch
+from worker.gpu.launch_config import launch_config
 from worker.gpu.tensor_maps import encoded
 
 _COMPUTE_CAPABILITY = (75, 76)  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
@@ -143,7 +144,12 @@ class Kernel:
 
     def _launch(self, launch: Launch, parameters: list[Any]) -> None:
         addresses = (ctypes.c_void_p * len(parameters))(*(ctypes.addressof(each) for each in parameters))
-        self._call("cuLaunchKernel", self._function, *launch.grid, *launch.block, launch.shared, None, addresses, None)
+        if launch.cluster_blocks > 1:
+            config = launch_config(launch)
+            self._call("cuLaunchKernelEx", ctypes.byref(config), self._function, addresses, None)
+        else:
+            extents = *launch.grid, *launch.block
+            self._call("cuLaunchKernel", self._function, *extents, launch.shared, None, addresses, None)
         self._call("cuCtxSynchronize")
 
     def _parameter(self, argument: Argument, device: Mapping[str, ctypes.c_uint64]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -45,6 +46,28 @@ def test_the_comment_may_be_spaced_as_one_likes(comment):
     assert launch == Launch(grid=(2, 2, 1), block=(32, 8, 1), shared=0)
 
 
+def test_clusters_of_the_comment_or_the_rule():
+    by_comment = RULE.override(parse_launch_comment("!tilelab grid=(4,6) cluster=(2,3)", 1)).resolve({"Width": 1})
+    assert (by_comment.cluster, by_comment.cluster_blocks) == ((2, 3, 1), 6)
+    rule = replace(RULE, cluster=parse_dimensions("(2)"))
+    assert rule.resolve({"Width": 32}).cluster == (2, 1, 1)
+    assert rule.override(parse_launch_comment("!tilelab cluster=1", 1)).resolve({"Width": 33}).cluster_blocks == 1
+
+
+@pytest.mark.parametrize(
+    ("comment", "reason"),
+    [
+        ("!tilelab cluster=2", r"grid\.x is 3"),
+        ("!tilelab grid=(4,3) cluster=(2,2)", r"grid\.y is 3"),
+        ("!tilelab grid=(16) cluster=16", "at most 8 blocks"),
+        ("!tilelab cluster=0", r"cluster\.x is 0"),
+    ],
+)
+def test_clusters_that_no_device_starts(comment, reason):
+    with pytest.raises(LaunchError, match=reason):
+        RULE.override(parse_launch_comment(comment, 1)).resolve({"Width": 33})
+
+
 def test_one_dimension_needs_no_parentheses():
     launch = RULE.override(parse_launch_comment("!tilelab block=256 grid=(2)*(3)", 1)).resolve({"Width": 1})
     assert launch == Launch(grid=(6, 1, 1), block=(256, 1, 1), shared=0)
@@ -61,7 +84,7 @@ def test_other_comments_are_no_launch_comments(comment):
         ("!tilelab", "no key"),
         ("!tilelab (32,8)", "no key"),
         ("!tilelab fast block=(32,8)", "no key"),
-        ("!tilelab blocks=(32,8)", "`blocks` is not one of grid, block, shared, tile"),
+        ("!tilelab blocks=(32,8)", "`blocks` is not one of grid, block, shared, cluster, tile"),
         ("!tilelab block=(32,8) block=(16,16)", "`block` is given twice"),
         ("!tilelab block=(1,2,3,4)", "one to three numbers"),
         ("!tilelab block=", "empty"),

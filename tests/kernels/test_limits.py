@@ -21,8 +21,8 @@ def case_of(comment: str) -> CasePlan:
     return make_plan(TILED, source, None, "00").cases[0]
 
 
-def needs(*, registers: int = 32, shared: int = 0) -> Resources:
-    return Resources(registers, shared, 0, 0, 0, 0, 1)
+def needs(*, registers: int = 32, shared: int = 0, cluster: tuple[int, ...] = ()) -> Resources:
+    return Resources(registers, shared, 0, 0, 0, 0, 1, cluster)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,9 @@ def needs(*, registers: int = 32, shared: int = 0) -> Resources:
         ("//!tilelab block=(8,8)", needs(shared=50_000), "of shared memory", None),
         ("//!tilelab block=(32,32)", needs(registers=65), "73,728 registers", 2),
         ("//!tilelab shared=4", needs(registers=257), "A multiprocessor has 65,536", None),
+        ("//!tilelab grid=(4) cluster=2", needs(cluster=(4, 1, 1)), "`__cluster_dims__` demands", 2),
+        ("", needs(cluster=(16, 1, 1)), "at most 8 blocks", None),
+        ("//!tilelab grid=(3,2)", needs(cluster=(2, 2, 1)), "grid.x is 3", None),
     ],
 )
 def test_what_is_too_much_is_said_where_it_is_asked_for(comment, resources, words, line):
@@ -55,6 +58,8 @@ def test_what_is_too_much_is_said_where_it_is_asked_for(comment, resources, word
         ("//!tilelab shared=48*1024", needs()),
         ("//!tilelab block=(32,32)", needs(registers=64)),
         ("//!tilelab block=(64,32)", needs(registers=255)),
+        ("//!tilelab grid=(4,2) cluster=(2,2)", needs(cluster=(2, 2, 1))),
+        ("//!tilelab grid=(4,2)", needs(cluster=(2, 2, 1))),
     ],
 )
 def test_what_fits_or_is_not_launched_at_all_is_no_finding(comment, resources):

@@ -18,6 +18,8 @@ from tests.races.trace import (
     Atomic,
     BlockBarrier,
     Bytes,
+    ClusterArrival,
+    ClusterWait,
     Copy,
     CopyWait,
     Fence,
@@ -135,6 +137,7 @@ class _Relation:
         self.atomics: dict[Place, _AtomicNode] = {}
         self._fences: list[tuple[int, Scope]] = []
         self._joins: dict[object, int] = {}
+        self._relaxed: list[tuple[int, int]] = []
         self._trace = trace
         for thread in trace.threads:
             self._add_thread(thread)
@@ -206,11 +209,17 @@ class _Relation:
                 meeting, waits = ("phase", barrier, phase), False
             case PhaseSeen(barrier, phase):
                 meeting, arrives = ("phase", barrier, phase), False
+            case ClusterArrival(use, arrives):
+                meeting, waits = ("cluster", use), False
+            case ClusterWait(use):
+                meeting, arrives = ("cluster", use), False
         if meeting not in self._joins:
             self._joins[meeting] = self.graph.node()
         join = self._joins[meeting]
         if arrives:
             self.graph.step(node, join)
+        elif isinstance(operation, ClusterArrival):
+            self._relaxed.append((node, join))
         gone_on = self.graph.node()
         self.graph.step(node, gone_on)
         if waits:
@@ -269,6 +278,9 @@ class _Relation:
             more = False
             after = self.graph.after()
             for fence, scope in self._fences:
+                for arrival, join in self._relaxed:
+                    if scope == DEVICE and after[fence] >> arrival & 1:
+                        more |= self.graph.step(fence, join)
                 for x in _members(after[fence] & atomics):
                     for within in _scopes(scope):
                         more |= self.graph.step(fence, atomic_at[x].released[within])

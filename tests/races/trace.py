@@ -109,7 +109,35 @@ class CopyWait:
     names: frozenset[int]
 
 
-Operation = Access | Atomic | Fence | BlockBarrier | NamedBarrier | WarpBarrier | Arrival | PhaseSeen | Copy | CopyWait
+@dataclass(frozen=True, slots=True)
+class ClusterArrival:
+    """Arrive at the barrier of the only cluster; `use` numbers its phases. releases: or only fences before it do."""
+
+    use: int
+    releases: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterWait:
+    """Wait for a phase of the cluster's barrier."""
+
+    use: int
+
+
+Operation = (
+    Access
+    | Atomic
+    | Fence
+    | BlockBarrier
+    | NamedBarrier
+    | WarpBarrier
+    | Arrival
+    | PhaseSeen
+    | Copy
+    | CopyWait
+    | ClusterArrival
+    | ClusterWait
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from worker.steps.check_step import CheckRequest, CheckResponse, SolutionFailed,
 from worker.steps.modules import Module
 
 TILED = find_exercise("tiled")
+UNKNOWN = 'asm volatile("{.reg .b64 a; mov.u64 a, 0; discard.global.L2 [a], 128;}");'
+"""An instruction that the device doesn't know."""
 
 
 def request_for(text: str, case: str | None = "Width=17") -> CheckRequest:
@@ -82,7 +84,7 @@ def test_a_solution_that_fails_is_no_verdict():
 
 
 def test_a_solution_that_only_a_gpu_can_run_leaves_the_kernel_to_the_gpu():
-    text = ADDITION.solution_text.replace("int i =", 'asm volatile("barrier.cluster.arrive;"); int i =')
+    text = ADDITION.solution_text.replace("int i =", f"{UNKNOWN} int i =")
     response = check(addition_with(text))
     (finding,) = response.findings
     assert (finding.kind, finding.line) == (Verdict.UNSUPPORTED, None)
@@ -103,15 +105,11 @@ def test_text_that_is_no_kernel_is_unsupported_and_no_case_is_run(solution):
 
 def test_an_unknown_instruction_is_named_with_its_line():
     response = check(
-        request_for(
-            "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {\n"
-            '    asm volatile("barrier.cluster.arrive;");\n'
-            "}\n"
-        )
+        request_for(f"__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {{\n    {UNKNOWN}\n}}\n")
     )
     (finding,) = response.findings
     assert (finding.kind, finding.line) == (Verdict.UNSUPPORTED, 2)
-    assert "barrier.cluster" in finding.message
+    assert "discard" in finding.message
 
 
 REACHES_UNKNOWN = """__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
@@ -120,10 +118,10 @@ REACHES_UNKNOWN = """__global__ void MatrixMulKernel(float* M, float* N, float* 
     float sum = 0;
     for (int k = 0; k < Width; ++k) sum += M[row * Width + k] * N[k * Width + col];
     P[row * Width + col] = sum;
-    if (Width == 2) asm volatile("barrier.cluster.arrive;");
+    if (Width == 2) UNKNOWN
     MORE
 }
-"""
+""".replace("UNKNOWN", UNKNOWN)
 
 
 def test_only_the_cases_that_reach_an_unknown_instruction_are_not_run():

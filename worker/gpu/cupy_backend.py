@@ -38,6 +38,7 @@ from worker.gpu.backend import (
 )
 from worker.gpu.cuda_errors import fault_kind
 from worker.gpu.device_class import device_class
+from worker.gpu.launch_config import launch_config
 from worker.gpu.nvml import ClockReader, gpus
 from worker.gpu.tensor_maps import encoded
 
@@ -278,14 +279,18 @@ class CupyBackend:
         values = [self._parameter(argument) for argument in arguments]
         places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
 
+        function = kernel.handle.function
+
         def start(_alive: object = values) -> None:
             # The values must live until the launch: the driver gets only their addresses.
+            if launch.cluster_blocks > 1:
+                self._driver.launch(function, launch, places)
+                return
             _of_kernel(
                 lambda: driver.launchKernel(
-                    kernel.handle.function, *launch.grid, *launch.block, launch.shared, _STREAM,
-                    ctypes.addressof(places), 0,
+                    function, *launch.grid, *launch.block, launch.shared, _STREAM, ctypes.addressof(places), 0
                 )
-            )  # fmt: skip
+            )
 
         return start
 
@@ -333,6 +338,13 @@ class _Driver:
             name.encode(),
         )  # fmt: skip
         return Memory(place.value, size.value // 4)
+
+    def launch(self, function: int, launch: Launch, places: Any) -> None:
+        """Launch a kernel with clusters. places: the addresses of its arguments."""
+        config = launch_config(launch)
+        call = partial(self._library.cuLaunchKernelEx, ctypes.byref(config), ctypes.c_void_p(function), places, None)
+        if status := call():
+            raise _fault(status, FaultKind.UNSUPPORTED)
 
     def encoded(self, mapped: Mapped) -> Any:
         return encoded(self._call, mapped.map, mapped.memory.place)

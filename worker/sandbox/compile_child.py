@@ -97,6 +97,10 @@ def _starved(child: Child, failure: SandboxFailure) -> bool:
     return child.cpu_seconds < _HARDLY * child.limits.cpu_seconds
 
 
+def _resources(item: dict[str, Any]) -> Resources:
+    return Resources(**item | {"cluster": tuple(item["cluster"])})
+
+
 def _decode(response: dict[str, Any]) -> Compilation | tuple[Finding, ...]:
     try:
         if "findings" in response:
@@ -108,10 +112,10 @@ def _decode(response: dict[str, Any]) -> Compilation | tuple[Finding, ...]:
             )
         made = response["compilation"]
         said = tuple(Diagnostic(**item | {"severity": Severity(item["severity"])}) for item in made["diagnostics"])
-        others = {name: Entry(each["name"], Resources(**each["resources"])) for name, each in made["others"].items()}
+        others = {name: Entry(each["name"], _resources(each["resources"])) for name, each in made["others"].items()}
         return Compilation(
             **made | {
-                "cubin": base64.b64decode(made["cubin"]), "resources": Resources(**made["resources"]),
+                "cubin": base64.b64decode(made["cubin"]), "resources": _resources(made["resources"]),
                 "diagnostics": said, "others": others,
             }
         )  # fmt: skip

@@ -25,7 +25,7 @@ from worker.steps.closer_look import Look, begin, finish, prepare
 from worker.steps.compile_requests import compile_request
 from worker.steps.evidence import module_of
 from worker.steps.explanation import with_explanation
-from worker.steps.gpu_measurement import Made, remains_open, with_problems
+from worker.steps.gpu_measurement import Made, as_compiled, remains_open
 from worker.steps.gpu_measurement import request as measure_request
 from worker.steps.solution import Solution, solution_for, with_solutions
 from worker.steps.source import read
@@ -146,7 +146,7 @@ def check(planned: Planned, stages: Stages, clock: Clock, progress: Progress) ->
         stopped = _stopped(job, plan, (*made, *source.warnings), clock.seconds, stages.isolation())
         return with_explanation(stopped, job.source, stages)
     solution = solution_for(job, plan, stages, large=bool(job.gpu))
-    plan = with_problems(with_solutions(plan, solution), made)
+    plan = as_compiled(with_solutions(plan, solution), made)
     planned = replace(planned, plan=plan)
     clock.lap("compile")
     closer = begin(look, stages)

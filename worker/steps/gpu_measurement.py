@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from kernels.compile.compilation import Compilation
+from kernels.compile.diagnostics import Resources
 from kernels.exercise import Operation
 from kernels.exercise.sizes import misfit
-from kernels.judging.limits import further_finding, launch_finding
+from kernels.judging.limits import further_finding, launch_finding, with_clusters
 from kernels.judging.plan import CasePlan, Plan, plan_at
 from kernels.measurement import Measurement
 from kernels.occupancy.driver_answer import MeasuredOccupancy, by_driver
@@ -88,17 +89,17 @@ def _curve(task: Task, source: Source, made: Made) -> Iterator[CasePlan]:
         sizes = {name: int(size * factor) for name, size in exercise.ranking.items()}
         if factor == 1 or min(sizes.values()) < 1 or misfit(exercise, sizes, made.plan.tile, source.macros):
             continue
-        case = _case_at(task, source, made.plan, sizes)
+        case = _case_at(task, source, made, sizes)
         if case is not None and _can_run(case, made):
             yield case if made.solution is None else made.solution.planned(case)
 
 
-def _case_at(task: Task, source: Source, plan: Plan, sizes: Mapping[str, int]) -> CasePlan | None:
+def _case_at(task: Task, source: Source, made: Made, sizes: Mapping[str, int]) -> CasePlan | None:
     """The case of these sizes. None if it needs a compilation for its sizes that this job doesn't have."""
-    case = plan_at(task.exercise, source, task.tile, sizes, plan.seed).cases[0]
-    for known in plan.modules(large=True):
-        if dict(known.size_macros) == dict(case.size_macros):
-            return replace(case, module=known.module)
+    case = plan_at(task.exercise, source, task.tile, sizes, made.plan.seed).cases[0]
+    for known in made.plan.modules(large=True):
+        if dict(known.size_macros) == dict(case.size_macros) and known.module < len(made.compilations):
+            return _case_as_compiled(replace(case, module=known.module), made.compilations[known.module])
     return None
 
 
@@ -110,23 +111,29 @@ def _can_run(case: CasePlan, made: Made) -> bool:
     return launch_finding(case, code.resources) is None and further_problem(case, code) is None
 
 
+def _resources(case: CasePlan, made: Compilation) -> Mapping[str, Resources]:
+    return {case.kernel: made.resources, **{name: each.resources for name, each in made.others.items()}}
+
+
 def further_problem(case: CasePlan, made: Compilation) -> Finding | None:
     """Why a launch after the case's first doesn't fit; None if all do."""
-    resources = {case.kernel: made.resources, **{name: each.resources for name, each in made.others.items()}}
-    return further_finding(case, resources)
+    return further_finding(case, _resources(case, made))
 
 
-def with_problems(plan: Plan, compilations: Sequence[Compilation]) -> Plan:
-    """The plan, with a problem in each case with a later launch that doesn't fit."""
+def as_compiled(plan: Plan, compilations: Sequence[Compilation]) -> Plan:
+    """The plan with what only the compiled kernels show: their clusters, and a later launch that doesn't fit."""
     return replace(
         plan,
         cases=tuple(
-            replace(case, problem=case.problem or further_problem(case, compilations[case.module]))
-            if case.then and case.module < len(compilations)
-            else case
+            _case_as_compiled(case, compilations[case.module]) if case.module < len(compilations) else case
             for case in plan.cases
         ),
     )
+
+
+def _case_as_compiled(case: CasePlan, made: Compilation) -> CasePlan:
+    clustered = with_clusters(case, _resources(case, made))
+    return replace(clustered, problem=case.problem or (further_problem(case, made) if case.then else None))
 
 
 def wire_code(compilation: Compilation) -> WireCode:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kernels.device.ptx.constructs import names_itself, rule, waiting_place
 from kernels.device.ptx.dataflow import successors
 from kernels.device.ptx.module import Immediate
-from kernels.device.ptx.program import Program, is_tensor
+from kernels.device.ptx.program import Program, is_cluster_barrier, is_tensor
 from kernels.device.state.findings import Described
 from kernels.device.state.machine import Machine
 from kernels.facts import Facts, Mistake
@@ -16,8 +16,8 @@ from kernels.verdict import Example, Verdict
 from kernels.wording import at_line
 
 
-def report_stuck(machine: Machine, program: Program, column: int, groups: list[tuple[int, NDArray[np.intp]]]) -> None:
-    """Report that a block can't continue. groups: where its threads wait, as instruction and thread numbers."""
+def report_stuck(machine: Machine, program: Program, groups: list[tuple[int, NDArray[np.intp]]]) -> None:
+    """Report that a block or a cluster can't continue. groups: where its threads wait, as instruction and lanes."""
     instructions = program.instructions
     # The barrier inside a branch is usually the mistake, not the barrier at which the others wait. So report it first.
     ordered = sorted(groups, key=lambda group: (-branch_depth(program, group[0]), len(group[1]), group[0]))
@@ -27,12 +27,13 @@ def report_stuck(machine: Machine, program: Program, column: int, groups: list[t
     other_line = instructions[other_pc].line if other_pc != pc else None
 
     def describe() -> Described:
-        block = machine.geometry.block(column)
-        one, two = (machine.geometry.thread(int(each[0])) for each in (threads, other_threads))
+        (block, one), (there, two) = (machine.geometry.who(int(each[0])) for each in (threads, other_threads))
         what = waiting_place(instructions[pc])
         named = names_itself(instructions[pc]) or names_itself(instructions[other_pc])
+        cluster = is_cluster_barrier(instructions[pc]) or is_cluster_barrier(instructions[other_pc])
         mistake = Mistake.MATRIX if is_tensor(instructions[pc]) else Mistake.OTHER
-        facts = Facts(Mistake.NAMED_BARRIER if named else mistake)
+        mistake = Mistake.CLUSTER_BARRIER if cluster else Mistake.NAMED_BARRIER if named else mistake
+        facts = Facts(mistake)
         name, where = machine.geometry.thread_name(one), machine.geometry.block_name(block)
         message = f"Thread {name} of block {where} waits in {what}{at_line(line)}."
         if other_pc == pc and (wanted := _wanted(program, pc)) is not None:
@@ -41,7 +42,8 @@ def report_stuck(machine: Machine, program: Program, column: int, groups: list[t
             message += " Other threads of its group never reach it."
             return Example(block, (one,)), f"{message} {rule(instructions[pc])}", facts
         name, what = machine.geometry.thread_name(two), waiting_place(instructions[other_pc])
-        message += f" Thread {name} of the same block waits in {what}{at_line(other_line)}."
+        other = "the same block" if there == block else f"block {machine.geometry.block_name(there)}"
+        message += f" Thread {name} of {other} waits in {what}{at_line(other_line)}."
         return Example(block, (one, two)), f"{message} {rule(instructions[pc])}", facts
 
     machine.findings.add(Verdict.BARRIER_DIVERGENCE, line, len(threads), describe, other_line=other_line)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NoReturn
 
@@ -16,18 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.barriers.ordering import Counts, Grid, Ordering
+from kernels.device.memory.async_stores import AsyncForm, AsyncStore, async_form
 from kernels.device.memory.bulk import BulkCopy, BulkForm, Copy, bulk_form
 from kernels.device.memory.copies import hand_over
 from kernels.device.memory.locate import Site, split
-from kernels.device.memory.parts import note_part, read_part, write_part
+from kernels.device.memory.parts import access_to, note, note_part, read_part, write_part
 from kernels.device.memory.tensor_copies import TensorForm, tensor_copy, tensor_form
-from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Unsupported
-from kernels.device.state.accesses import Kind, Part, Strength, Transfer
+from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Unsupported, Vector
+from kernels.device.state.accesses import BEGIN, Kind, Part, Strength, Transfer
 from kernels.device.state.findings import Described
 from kernels.device.state.groups import Started
 from kernels.device.state.machine import Machine, TrapError, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Operands, Place
+from kernels.device.state.space import CLUSTER, kind_of
 from kernels.device.state.unset_values import ADDRESS, BRANCH
 from kernels.device.state.values import from_array
 from kernels.facts import Facts, Mistake
@@ -45,7 +47,7 @@ _LIVES = 1 << 63 - 2 * _BITS - _LIFE
 _OPCODE = re.compile(
     r"mbarrier\.(?P<verb>init|inval|(?P<arrive>arrive|arrive_drop)(?P<expects>\.expect_tx)?|expect_tx|complete_tx"
     r"|(?P<wait>test_wait|try_wait)(?P<parity>\.parity)?)(?P<opens>\.noComplete)?"
-    r"(?:\.(?P<order>acquire|release|relaxed))?(?:\.cta|\.cluster)?(?P<shared>\.shared(?:::cta)?)?\.b64"
+    r"(?:\.(?P<order>acquire|release|relaxed))?(?:\.cta|\.cluster)?(?:\.(?P<shared>shared(?:::cta|::cluster)?))?\.b64"
 )
 _COPIES = re.compile(r"cp\.async\.mbarrier\.arrive(?P<counts>\.noinc)?(?P<shared>\.shared(?:::cta)?)?\.b64")
 
@@ -68,7 +70,7 @@ class Verb(Enum):
     def access(self) -> tuple[Kind, Strength]:
         if self in {Verb.INIT, Verb.INVAL}:
             return Kind.WRITE, Strength.PLAIN
-        return Kind.READ if self is Verb.WAIT else Kind.UPDATE, Strength.BLOCK
+        return Kind.READ if self is Verb.WAIT else Kind.UPDATE, Strength.CLUSTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +101,13 @@ class MbarrierUse:
 def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
     if (form := bulk_form(item.opcode)) is not None:
         return _copy_use(operands, pc, item, form)
+    if (stored := async_form(item.opcode)) is not None:
+        return _store_use(operands, pc, item, stored)
     if (tensor := tensor_form(item.opcode)) is not None:
         return _tensor_use(operands, pc, item, tensor)
     if (match := _COPIES.fullmatch(item.opcode)) is not None:
         place, one = operands.place(item.operands[0]), operands.source(Immediate(1), 32)
-        site = Site(pc, item.line, "shared" if match["shared"] else "generic", _SIZE, Kind.UPDATE, Strength.BLOCK)
+        site = Site(pc, item.line, "shared" if match["shared"] else "generic", _SIZE, *Verb.COPIES.access)
         return MbarrierUse(item, site, Verb.COPIES_ARRIVE if match["counts"] else Verb.COPIES, place, one)
     match = _OPCODE.fullmatch(item.opcode)
     if match is None:
@@ -115,7 +119,8 @@ def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
     left = list(item.operands)
     target = operands.target(left.pop(0), 1 if waits else 64) if waits or match["arrive"] else None
     place = operands.place(left.pop(0))
-    site = Site(pc, item.line, "shared" if match["shared"] else "generic", _SIZE, *verb.access)
+    space = kind_of(match["shared"]) if match["shared"] else "generic"
+    site = Site(pc, item.line, space, _SIZE, *verb.access, change=BEGIN if verb is Verb.INIT else "")
     source: Operand = left[0] if left else Immediate(1)
     needed = waits or expects or verb in {Verb.INIT, Verb.EXPECT, Verb.COMPLETE}
     if len(left) > 1 + (match["wait"] == "try_wait") or (not left and needed):
@@ -139,21 +144,36 @@ def _copy_use(operands: Operands, pc: int, item: Instruction, form: BulkForm) ->
     """A bulk copy that reports its bytes to a barrier."""
     if not 4 <= len(item.operands) <= 5:
         raise Malformed("a bulk copy with the wrong number of operands")
-    target, source, place = (operands.place(item.operands[at]) for at in (0, 1, 3))
+    target, source = (operands.place(item.operands[at]) for at in (0, 1))
     size = operands.source(item.operands[2], 32)
-    copy = BulkCopy(pc, item.line, form.load, target, source, size)
-    site = Site(pc, item.line, "shared", _SIZE, Kind.UPDATE, Strength.BLOCK)
-    return MbarrierUse(item, site, Verb.COPY, place, size, copy=copy)
+    return _use_of_copy(operands, item, BulkCopy(pc, item.line, form.spaces, target, source, size), 3)
+
+
+def _store_use(operands: Operands, pc: int, item: Instruction, form: AsyncForm) -> MbarrierUse:
+    """A store or an update in another block's memory that reports its bytes to a barrier there."""
+    if len(item.operands) != 3:
+        raise Malformed("an asynchronous store with the wrong number of operands")
+    given = item.operands[1]
+    elements = given.items if isinstance(given, Vector) else (given,)
+    if len(elements) != form.count:
+        raise Malformed("a vector of the wrong length")
+    sources = tuple(operands.source(element, form.size * 8) for element in elements)
+    copy = AsyncStore(pc, item.line, form, operands.place(item.operands[0]), sources)
+    return _use_of_copy(operands, item, copy, 2)
+
+
+def _use_of_copy(operands: Operands, item: Instruction, copy: Copy, at: int) -> MbarrierUse:
+    """The use of a barrier, perhaps another block's, by a copy. at: the barrier's place among the operands."""
+    site = Site(copy.pc, item.line, CLUSTER, _SIZE, *Verb.COPY.access)
+    place, nothing = operands.place(item.operands[at]), operands.source(Immediate(0), 32)
+    return MbarrierUse(item, site, Verb.COPY, place, nothing, copy=copy)
 
 
 def _tensor_use(operands: Operands, pc: int, item: Instruction, form: TensorForm) -> MbarrierUse:
     """A tensor copy that reports its bytes to a barrier."""
     if not 4 <= len(item.operands) <= 5:
         raise Malformed("a tensor copy with the wrong number of operands")
-    copy = tensor_copy(operands, pc, item, form)
-    site = Site(pc, item.line, "shared", _SIZE, Kind.UPDATE, Strength.BLOCK)
-    place, nothing = operands.place(item.operands[3]), operands.source(Immediate(0), 32)
-    return MbarrierUse(item, site, Verb.COPY, place, nothing, copy=copy)
+    return _use_of_copy(operands, item, tensor_copy(operands, pc, item, form), 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,16 +209,20 @@ def endless_wait(last: Sequence[Instruction]) -> Instruction | None:
 
 @dataclass(frozen=True, slots=True)
 class _Phase:
-    """A phase of a barrier, by its variable and byte offset. number: counts on from life to life."""
+    """A phase of a barrier, by its variable and byte offset, and its block's rank in the cluster.
+
+    number: counts on from life to life
+    """
 
     name: str
     offset: int
+    rank: int
     number: int
 
     @property
     def barrier(self) -> Hashable:
         """A key for the barrier's life. Another life has another key, so its phases order nothing of this one."""
-        return "mbarrier", self.name, self.offset, self.number >> _LIFE
+        return "mbarrier", self.name, self.offset, self.rank, self.number >> _LIFE
 
     def ends(self, lanes: NDArray[np.intp]) -> Transfer:
         """What ends the operations of threads for which the phase waits."""
@@ -232,8 +256,10 @@ class Mbarriers:
         for part in split(machine, use.site, machine.registers[use.place.register], use.place.displacement, mask):
             if part.allocation.space != "shared":
                 self._stop(use, part.lanes, "it uses a `cuda::barrier` outside shared memory")
+            self._check_owners(use, part)
             # Before the operation: what it orders comes after the barrier's beginning only if something else says so.
-            note_part(machine, part, use.site)
+            if use.copy is None or part.owners is None:
+                note_part(machine, part, use.site)
             act(use, part, sources[part.lanes], result)
         if use.target is not None:
             done = result.reshape(grid)
@@ -273,7 +299,7 @@ class Mbarriers:
             )
         first = self._next_lives(part) << _LIFE
         self._set(part, _States(sources, sources, first))
-        for phase, lanes in self._by_phase(part, first):
+        for phase, lanes, _ in self._by_phase(part, first):
             columns = lanes % self._machine.shape.blocks
             self._ordering.seen(phase.barrier)[:, columns] = phase.number
             self._missing_bytes(phase.name, phase.offset)[columns] = 0
@@ -307,14 +333,14 @@ class Mbarriers:
         return awaited[name, offset]
 
     def _add_bytes(self, part: Part, more: Counts) -> None:
-        columns = part.lanes % self._machine.shape.blocks
+        columns = part.copies(self._machine.shape)[1]
         for offset in np.unique(part.offsets).tolist():
             here = part.offsets == offset
             np.add.at(self._missing_bytes(part.allocation.name, offset), columns[here], more[here])
 
     def _needs_bytes(self, part: Part) -> NDArray[np.bool_]:
         """Whether the phase of each thread's barrier isn't over because of bytes."""
-        columns = part.lanes % self._machine.shape.blocks
+        columns = part.copies(self._machine.shape)[1]
         found = np.zeros(len(part.lanes), np.bool_)
         for offset in np.unique(part.offsets).tolist():
             here = part.offsets == offset
@@ -330,20 +356,27 @@ class Mbarriers:
         """Start a copy, whose bytes arrive at once. Threads still may not use them before the phase is over."""
         assert use.copy is not None
         states, moved = self._states(use, part), np.zeros(self._machine.shape.lanes, np.int64)
-        for phase, lanes in self._by_phase(part, states.phase):
-            self._check_fence(phase, lanes)
+        for phase, lanes, shift in self._by_phase(part, states.phase):
+            columns = lanes % self._machine.shape.blocks + shift
+            if not isinstance(use.copy, AsyncStore):
+                self._check_fence(phase, lanes, columns)
             mask = self._machine.mask(self._grid(lanes))
             moved[lanes] = use.copy.perform(self._machine, mask, lambda _, some, phase=phase: phase.ends(some))[lanes]  # type: ignore[misc]
-            self._machine.races.ends_with(phase.ends(lanes), lanes, phase)
+            self._machine.races.ends_with(phase.ends(lanes), lanes, phase, shift)
+            self._ordering.bring(phase, self._grid(lanes), shift)
+            if part.owners is not None:
+                # It is the end of the copy that uses the other block's barrier.
+                own = part.some(np.isin(part.lanes, lanes))
+                note(self._machine, access_to(own, use.site, replace(phase.ends(own.lanes), proxy=False)))
             started = self._started.setdefault(phase.barrier, Started(self._machine.shape.blocks))
-            started.begin(lanes % self._machine.shape.blocks, phase.number + 1, use.site.pc, lanes)
+            started.begin(columns, phase.number + 1, use.site.pc, lanes)
         self._add_bytes(part, -moved[part.lanes])
         self._close(part)
 
     def _wait_for_copies(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:
         """Let the phase end after the earlier copies of its threads. With `.noinc`, that counts as their arrival."""
         states = self._states(use, part)
-        for phase, lanes in self._by_phase(part, states.phase):
+        for phase, lanes, _ in self._by_phase(part, states.phase):
             hand_over(self._machine, lanes, phase.ends, phase)
         if use.verb is Verb.COPIES_ARRIVE:
             self._arrive(use, part, sources, result)
@@ -354,7 +387,7 @@ class Mbarriers:
         over = (states.missing == 0) & ~self._needs_bytes(part)
         if over.any():
             after = _States(states.expected[over], states.expected[over], states.phase[over] + 1)
-            self._set(Part(part.allocation, part.offsets[over], part.lanes[over]), after)
+            self._set(part.some(over), after)
 
     # -- arrivals and waits -------------------------------------------------------------------------------------------
 
@@ -365,7 +398,7 @@ class Mbarriers:
             self._add_bytes(part, sources)
             sources = np.ones_like(sources)
         order = np.argsort(self._barriers(part), kind="stable")
-        part, sources = Part(part.allocation, part.offsets[order], part.lanes[order]), sources[order]
+        part, sources = part.some(order), sources[order]
         states = self._states(use, part)
         barriers = self._barriers(part)
         first = np.flatnonzero(np.r_[True, barriers[1:] != barriers[:-1]])
@@ -376,12 +409,12 @@ class Mbarriers:
         total = np.add.reduceat(sources, first)
         self._check_arrivals(use, part, states, np.repeat(total, lengths), sources)
         result[part.lanes] = _States(states.expected, states.missing - before, states.phase).words
-        for phase, lanes in self._by_phase(part, states.phase):
-            self._ordering.arrive(phase, self._grid(lanes), releases=use.orders)
+        for phase, lanes, shift in self._by_phase(part, states.phase):
+            self._ordering.arrive(phase, self._grid(lanes), shift, releases=use.orders)
         expected, missing = states.expected[first], states.missing[first] - total
         if use.verb is Verb.ARRIVE_DROP:
             expected = expected - total
-        at = Part(part.allocation, part.offsets[first], part.lanes[first])
+        at = part.some(first)
         done = (missing == 0) & ~self._needs_bytes(at)
         after = _States(expected, np.where(done, expected, missing), states.phase[first] + done)
         self._set(at, after)
@@ -397,22 +430,21 @@ class Mbarriers:
             if (stale := (states.phase - over) & -2 != 0).any():
                 self._stop(use, part.lanes[stale], f"it waits with a token of another phase than {_VALID}")
         result[part.lanes] = done
-        chosen = Part(part.allocation, part.offsets[done], part.lanes[done])
-        for phase, lanes in self._by_phase(chosen, over[done]):
+        for phase, lanes, _ in self._by_phase(part.some(done), over[done]):
             self._ordering.wait(phase, self._grid(lanes), acquires=use.orders)
             seen = self._ordering.seen(phase.barrier).reshape(-1)
             seen[lanes] = np.maximum(seen[lanes], phase.number + 1)
             if phase.barrier in self._started:
                 self._started[phase.barrier].end(lanes % self._machine.shape.blocks, phase.number + 1)
 
-    def _check_fence(self, phase: _Phase, lanes: NDArray[np.intp]) -> None:
+    def _check_fence(self, phase: _Phase, lanes: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
         """Note a barrier that no fence shows to the async proxy, which completes its phases.
 
         PTX says so only for memory in general. CUDA's guide has dropped this fence, so the kernel may be correct.
         """
         barrier = phase.name, phase.offset
         fresh = self._machine.fresh.get(barrier)
-        if fresh is None or not (bad := lanes[fresh[lanes % self._machine.shape.blocks]]).size:
+        if fresh is None or not (bad := lanes[fresh[columns]]).size:
             return
 
         def describe() -> Described:
@@ -428,6 +460,13 @@ class Mbarriers:
 
     # -- misuse -------------------------------------------------------------------------------------------------------
 
+    def _check_owners(self, use: MbarrierUse, part: Part) -> None:
+        """Check that threads only wait at barriers of their own block, and only make these."""
+        if part.owners is None or use.verb not in {Verb.INIT, Verb.INVAL, Verb.WAIT}:
+            return
+        if (other := part.owners != part.lanes % self._machine.shape.blocks).any():
+            self._stop(use, part.lanes[other], "it uses a `cuda::barrier` of another block for more than an arrival")
+
     def _check_arrivals(self, use: MbarrierUse, part: Part, states: _States, total: Counts, sources: Counts) -> None:
         if (bad := sources < 1).any():
             self._stop(use, part.lanes[bad], "it arrives at a `cuda::barrier` with a count below 1")
@@ -435,7 +474,7 @@ class Mbarriers:
             came, missing, expected = (int(each[many][0]) for each in (total, states.missing, states.expected))
             known = f"It was initialised for {expected:,}" if missing == expected else f"It waits for {missing:,} more"
             self._misused(use, part.lanes[many], f"{plural(came, 'thread')} arrive at this `cuda::barrier`. {known}.")
-        for phase, lanes in self._by_phase(part, states.phase):
+        for phase, lanes, _ in self._by_phase(part, states.phase):
             unaware = lanes[self._ordering.seen(phase.barrier).reshape(-1)[lanes] < phase.number]
             if unaware.size:
                 why = "{thread} arrives at a `cuda::barrier` without waiting for its last phase."
@@ -486,14 +525,25 @@ class Mbarriers:
 
     def _barriers(self, part: Part) -> Counts:
         """Return a number for each thread's barrier, different for each block."""
-        numbers: Counts = part.offsets * self._machine.shape.blocks + part.lanes % self._machine.shape.blocks
+        numbers: Counts = part.offsets * self._machine.shape.blocks + part.copies(self._machine.shape)[1]
         return numbers
 
-    def _by_phase(self, part: Part, phases: Counts) -> Iterator[tuple[_Phase, NDArray[np.intp]]]:
+    def _by_phase(self, part: Part, phases: Counts) -> Iterator[tuple[_Phase, NDArray[np.intp], int]]:
+        """Yield phases with their threads, and how many columns the barrier's block comes after these threads'."""
+        size = self._machine.launch.cluster_blocks
+        columns = part.copies(self._machine.shape)[1]
         for offset in np.unique(part.offsets).tolist():
             here = part.offsets == offset
             for number in np.unique(phases[here]).tolist():
-                yield _Phase(part.allocation.name, offset, number), part.lanes[here & (phases == number)]
+                now = here & (phases == number)
+                if size == 1:
+                    yield _Phase(part.allocation.name, offset, 0, number), part.lanes[now], 0
+                    continue
+                for rank in np.unique(columns[now] % size).tolist():
+                    own = part.some(now & (columns % size == rank))
+                    shifts = own.copies(self._machine.shape)[1] - own.lanes % self._machine.shape.blocks
+                    for shift in np.unique(shifts).tolist():
+                        yield _Phase(part.allocation.name, offset, rank, number), own.lanes[shifts == shift], shift
 
     def _grid(self, lanes: NDArray[np.intp]) -> Grid:
         grid = np.zeros((self._machine.shape.threads, self._machine.shape.blocks), np.bool_)

@@ -52,25 +52,28 @@ class Ordering:
             np.maximum.at(most, keys, known[part])
             known[part] = most[keys]
 
-    def arrive(self, key: Hashable, part: Grid, *, releases: bool = True) -> None:
-        """Note that threads arrived at the object `key` of their block.
+    def arrive(self, key: Hashable, part: Grid, shift: int = 0, *, releases: bool = True) -> None:
+        """Note that threads arrived at the object `key` of the block `shift` columns after their own.
 
         releases: whether that orders what they did
         """
-        if releases:
-            self._machine.races.arrive(key, self._machine.mask(part))
+        self._machine.races.arrive(key, self._machine.mask(part), shift, releases=releases)
+        self.bring(key, part, shift)
+
+    def bring(self, key: Hashable, part: Grid, shift: int = 0) -> None:
+        """Let threads that wait for an object learn which uses of barriers are over, from these threads."""
         brought = self._brought.setdefault(key, {})
         for barrier, known in self._seen.items():
-            most = np.where(part, known, 0).max(axis=0)
+            most = np.roll(np.where(part, known, 0).max(axis=0), shift)
             brought[barrier] = np.maximum(brought.get(barrier, 0), most)
 
-    def wait(self, key: Hashable, part: Grid, *, acquires: bool = True) -> None:
-        """Note that threads know the object `key` of their block to be complete.
+    def wait(self, key: Hashable, part: Grid, shift: int = 0, *, acquires: bool = True) -> None:
+        """Note that threads know the object `key` of a block, as for `arrive`, to be complete.
 
         acquires: whether that orders what they do next
         """
         if acquires:
-            self._machine.races.wait(key, self._machine.mask(part))
+            self._machine.races.wait(key, self._machine.mask(part), shift)
         for barrier, most in self._brought.get(key, {}).items():
             known = self.seen(barrier)
-            np.maximum(known, most, out=known, where=part)
+            np.maximum(known, np.roll(most, -shift), out=known, where=part)

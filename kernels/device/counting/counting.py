@@ -22,6 +22,7 @@ from kernels.device.state.element_names import plain_name
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
+from kernels.device.state.space import own_address
 from kernels.device.state.values import Lanes, Value
 
 Numbers = NDArray[np.int64]
@@ -214,6 +215,8 @@ class Counting:
     def _found(
         self, machine: Machine, access: Counted, space: str, value: Value, mask: Mask | None, bounds: tuple[int, int]
     ) -> _Tally:
+        if space == "shared":
+            bounds = own_address(bounds[0]), own_address(bounds[1])
         one, other = (machine.memory.find(space, bound) for bound in bounds)
         name = "" if one is None or one is not other else _name(one.name)
         lanes = value.lanes

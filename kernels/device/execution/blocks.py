@@ -9,10 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.device.barriers.cluster_barriers import ClusterUse, cluster_use
 from kernels.device.barriers.mbarriers import MbarrierUse, mbarrier_use
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Register, Unsupported
-from kernels.device.ptx.program import Block, Program, is_barrier, is_mbarrier, is_scheduled, is_tensor, is_warp_sync
+from kernels.device.ptx.program import (
+    Block,
+    Program,
+    is_barrier,
+    is_cluster_barrier,
+    is_mbarrier,
+    is_scheduled,
+    is_tensor,
+    is_warp_sync,
+)
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.unset_values import BRANCH
@@ -47,6 +57,7 @@ class CodeBlock:
     last_poll: the last instruction that reads memory which other threads may change, to wait for them; or -1
     named: the barrier at the end that is not one for all threads at one place; otherwise None
     mbarrier: the instruction at the end, if it uses a barrier in shared memory
+    cluster: the instruction at the end, if it uses the barrier of the cluster
     """
 
     first: int
@@ -60,6 +71,7 @@ class CodeBlock:
     last_poll: int
     named: NamedUse | None
     mbarrier: MbarrierUse | None
+    cluster: ClusterUse | None
 
     def waits_at(self, target: int) -> bool:
         """Whether threads that go from here to `target` repeat a loop that waits for other threads."""
@@ -107,6 +119,7 @@ def _code_block(lowering: Lowering, block: Block, last_poll: int) -> CodeBlock:
         last_poll,
         _named(lowering, last) if is_barrier(last) else None,
         mbarrier_use(lowering, block.end - 1, last) if is_mbarrier(last) else None,
+        cluster_use(block.end - 1, last) if is_cluster_barrier(last) else None,
     )
 
 
@@ -114,7 +127,7 @@ def _refused_block(lowering: Lowering, block: Block, last_poll: int, reason: Uns
     """A block whose last instruction is a barrier that isn't emulated."""
     at = block.end - 1
     steps = (*_steps(lowering, block.start, at), lowering.refused(at, reason))
-    return CodeBlock(block.start, steps, None, at, block.end, False, -1, -1, last_poll, None, None)
+    return CodeBlock(block.start, steps, None, at, block.end, False, -1, -1, last_poll, None, None, None)
 
 
 def _steps(lowering: Lowering, start: int, end: int) -> tuple[LoweredStep, ...]:

@@ -24,7 +24,7 @@ from kernels.device.state.geometry import Geometry
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
-from kernels.device.state.space import Memory, kind_of
+from kernels.device.state.space import CLUSTER, Memory, kind_of
 from kernels.device.tensor.forms import Multiplication, multiplication, weight
 from kernels.device.tensor.wgmma import WarpgroupForm, warpgroup_form
 
@@ -143,6 +143,8 @@ class CountedLowering(Lowering):
 
 
 def _counted(pc: int, item: Instruction, space: str, verb: Verb, width: int, place: Place) -> Counted:
+    # Accesses to other blocks' shared memory count as accesses to the own block's.
+    space = "shared" if space == CLUSTER else space
     return Counted((pc,), item.line, space, verb, width, place.register, place.displacement)
 
 

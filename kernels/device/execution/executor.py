@@ -28,15 +28,16 @@ from kernels.device.ptx.module import Instruction, Reached, Register, Unsupporte
 from kernels.device.ptx.program import Program
 from kernels.device.ptx.thread_dependence import polling_loads
 from kernels.device.state.findings import Described, Findings
-from kernels.device.state.geometry import Geometry
-from kernels.device.state.machine import Machine, TrapError, Unwatched, special_registers
+from kernels.device.state.geometry import Geometry, by_cluster
+from kernels.device.state.machine import Machine, TrapError, Unwatched, cluster_registers, special_registers
 from kernels.device.state.printer import Printer
 from kernels.device.state.space import Shape
 from kernels.device.state.unset_values import UnsetObserver
 from kernels.device.state.values import uniform
 from kernels.facts import Facts, Mistake
-from kernels.launch import Launch
+from kernels.launch import Launch, cluster_problem, triple
 from kernels.verdict import Example, Finding, Severity, Verdict, errors_of
+from kernels.wording import plural
 
 _TOTAL_FACTOR = 20
 _CHUNK_COST = 200
@@ -47,8 +48,6 @@ _BRIEF = 20_000
 _MOST_IN_TURN = 64
 """Blocks of a launch that is small enough to run block by block."""
 
-_MOST_IN_CLUSTER = 8
-"""On every device. More would need an attribute of the launch."""
 _DOOMED_CHUNKS = 32
 """How many chunks to run of a launch that exceeds its budget, to find other mistakes."""
 
@@ -388,6 +387,11 @@ class _Launch:
         self._observe = observe
         self._prepared = prepared
         self._program = prepared.lowering.program
+        self._asked = launch
+        declared = self._program.bounds.cluster
+        launch = replace(launch, cluster=triple(declared)) if declared else launch
+        # Clusters that don't fit never run.
+        blocks = blocks if self._bounds_problem() is not None else by_cluster(launch, blocks)
         self._launch = launch
         self._blocks = blocks
         self._counting = prepared.counting(blocks, launch.threads)
@@ -463,7 +467,7 @@ class _Launch:
 
     def _bounds_problem(self) -> Described | None:
         """Why the kernel's attributes rule out this launch; None if they don't."""
-        bounds, launch = self._program.bounds, self._launch
+        bounds, launch = self._program.bounds, self._asked
         if bounds.counts_clusters and math.prod(bounds.cluster) > 1:
             reason = "A launch whose grid counts clusters instead of blocks is not emulated."
             raise Unsupported(".blocksareclusters", None, reason)
@@ -474,18 +478,12 @@ class _Launch:
         if bounds.block and bounds.block != launch.block:
             asked, given = _by(bounds.block), _by(launch.block)
             return Example(), f"`__block_size__` demands blocks of {asked} threads. This launch has {given}."
-        if math.prod(bounds.cluster) > _MOST_IN_CLUSTER:
-            demanded = _by(bounds.cluster)
-            return (
-                Example(),
-                f"A cluster has at most {_MOST_IN_CLUSTER} blocks. `__cluster_dims__` demands {demanded}.",
-            )
-        if any(each and blocks % each for blocks, each in zip(launch.grid, bounds.cluster, strict=False)):
-            return Example(), (
-                f"`__cluster_dims__` demands a grid of whole clusters of {_by(bounds.cluster)} blocks. This launch has"
-                f" {_by(launch.grid)} blocks."
-            )
-        return None
+        if 0 < bounds.most_in_cluster < launch.cluster_blocks:
+            message = f"`__launch_bounds__` allows clusters of {plural(bounds.most_in_cluster, 'block')}."
+            message += f" This launch has clusters of {launch.cluster_blocks:,}."
+            return Example(), message, Facts(Mistake.LAUNCH_BOUNDS)
+        problem = cluster_problem(launch, bounds.cluster)
+        return (Example(), problem, Facts(Mistake.CLUSTER_SIZE)) if problem else None
 
     def _run_chunk(self, machine: Machine, schedule: Schedule) -> int:
         kind = ChunkRun if self._counting is None else CountedRun
@@ -528,7 +526,7 @@ class _Launch:
         columns = self._layout.columns()
         # Blocks of a chunk run side by side. In a serial schedule they take turns, too.
         if schedule.group and len(self._blocks) <= _MOST_IN_TURN:
-            columns = 1
+            columns = self._launch.cluster_blocks
         backwards = schedule.backwards
         every = range(0, len(self._blocks), columns)
         for first in reversed(every) if backwards else every:
@@ -560,6 +558,8 @@ class _Launch:
         for number, value in lowering.constants.items():
             machine.registers[number] = value
         specials = special_registers(geometry)
+        if any("cluster" in name for name in lowering.specials.values()):
+            specials = {**specials, **cluster_registers(geometry)}
         for number, name in lowering.specials.items():
             if name in specials:
                 machine.registers[number] = specials[name]

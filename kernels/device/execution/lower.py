@@ -19,6 +19,7 @@ from kernels.device.memory.access import Form, Step, load_step, memory_form, sco
 from kernels.device.memory.atomic import atomic_form, atomic_step
 from kernels.device.memory.bulk import COMMIT as COMMIT_BULK
 from kernels.device.memory.bulk import BulkCopy, bulk_form, bulk_step, bulk_wait, bulk_wait_step, commit_bulk
+from kernels.device.memory.clusters import ADDRESS, IN_SPACE, in_space_step, map_step, rank_step
 from kernels.device.memory.copies import commit_copies, copy_step, is_copy, wait_step
 from kernels.device.memory.proxy_fences import proxy_fence_step
 from kernels.device.memory.store import store_step
@@ -63,7 +64,7 @@ _NOTHING = re.compile(
     r"fence\.proxy\.(?!async)[\w.:]*|prefetchu?(\.[\w:]+)*|cp\.async\.bulk\.prefetch\.(tensor\.[1-5]d\.)?L2\.global(\.tile)?(\.L2::cache_hint)?|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+|setmaxnreg[\w.]*"
 )
 _FENCE = re.compile(r"(?:membar|fence(?:\.(?P<order>sc|acq_rel|acquire|release))?)\.(?P<scope>cta|cluster|gl|gpu|sys)")
-_CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)\.u64")
+_CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)(?:::cta|::cluster)?\.u64")
 _BASES = {"global": 0, "const": 0, "param": 0, "shared": SHARED_BASE, "local": LOCAL_BASE}
 MOST_GROUPS = 1 << 16
 _GRID_CHECK = 8
@@ -249,7 +250,7 @@ class Lowering(Operands):
             raise Unsupported(item.opcode, item.line)
         target, source = self.place(item.operands[0]), self.place(item.operands[1])
         size = self.source(item.operands[2], 32)
-        return LoweredStep(bulk_step(BulkCopy(pc, item.line, form.load, target, source, size)), pc)
+        return LoweredStep(bulk_step(BulkCopy(pc, item.line, form.spaces, target, source, size)), pc)
 
     def _move(self, pc: int, item: Instruction) -> LoweredStep:
         kind = item.opcode.removeprefix("mov.")
@@ -305,6 +306,29 @@ class Lowering(Operands):
             machine.write(target, add(value, shift), mask, keep=True)
 
         return LoweredStep(run, pc, (source,), (target,), "all")
+
+    def _in_cluster(self, pc: int, item: Instruction) -> LoweredStep:
+        """An instruction on an address in the shared memory of blocks of a cluster."""
+        match = ADDRESS.fullmatch(item.opcode)
+        if match is None:
+            raise Unsupported(item.opcode, item.line)
+        bits, generic = int(match["bits"]), match["space"] is None
+        source = self._moved(item.operands[1], bits)
+        if match["verb"] == "mapa":
+            target, rank = self.target(item.operands[0], bits), self.source(item.operands[2], 32)
+            run = map_step(item.line, target, source, rank, bits, generic=generic)
+            sources: tuple[int, ...] = source, rank
+        else:
+            target, sources = self.target(item.operands[0], 32), (source,)
+            run = rank_step(item.line, target, source, generic=generic)
+        return LoweredStep(run, pc, sources, () if target is None else (target,), "all")
+
+    def _in_space(self, pc: int, item: Instruction) -> LoweredStep:
+        match, target = IN_SPACE.fullmatch(item.opcode), self.target(item.operands[0], 1)
+        if match is None or target is None:
+            raise Unsupported(item.opcode, item.line)
+        source = self.source(item.operands[1], 64)
+        return LoweredStep(in_space_step(match["space"], target, source), pc, (source,), (target,), "all")
 
     def _refusal(self, pc: int, item: Instruction) -> LoweredStep:
         refusal = item.operands[0]
@@ -457,6 +481,8 @@ class Lowering(Operands):
         **dict.fromkeys(("atom", "red"), _atomic),
         "cp": _copy,
         "mov": _move,
+        **dict.fromkeys(("mapa", "getctarank"), _in_cluster),
+        "isspacep": _in_space,
         "cvta": _cvta,
         "mbarrier": _pending_count,
         "call": _call,

@@ -15,10 +15,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.device.barriers.cluster_barriers import ClusterBarriers
 from kernels.device.barriers.deadlocks import report_stuck
 from kernels.device.barriers.mbarriers import Mbarriers
 from kernels.device.barriers.named_barriers import Arrival, NamedBarriers
@@ -30,7 +32,7 @@ from kernels.device.ptx.module import Instruction, Malformed, Symbol
 from kernels.device.ptx.program import ENDS
 from kernels.device.state.findings import Described
 from kernels.device.state.geometry import WARP
-from kernels.device.state.machine import Machine
+from kernels.device.state.machine import EXIT, Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.unset_values import BRANCH
 from kernels.device.state.values import INTEGER
@@ -122,6 +124,8 @@ class ChunkRun:
         named = any(block.named for block in blocks.values())
         self._named = NamedBarriers(machine, self._ordering) if named else None
         self._trusted = ordered_by_barriers(lowering.program)
+        clusters = any(block.cluster for block in blocks.values())
+        self._clusters = ClusterBarriers(machine, self._ordering) if clusters else None
         self._mbarriers = Mbarriers(machine, self._ordering, trusted=self._trusted)
         self.instructions = 0
 
@@ -149,20 +153,24 @@ class ChunkRun:
 
     def _waits(self) -> bool:
         """Whether threads wait at a barrier."""
-        return bool(self._at_barrier or self._warps.waiting or (self._named and self._named.any()))
+        parts = (self._named and self._named.any()) or (self._clusters and self._clusters.waiting)
+        return bool(self._at_barrier or self._warps.waiting or parts)
 
     # -- threads that can go on ---------------------------------------------------------------------------------------
 
     def _make_ready(self, place: int, mask: Mask | None) -> None:
-        """Let threads continue at a place; in a serial schedule, each warp or thread in its order."""
+        """Let threads continue at a place; in a serial schedule, each warp or thread of each block in its order."""
         if not self._group:
             self._join(0, place, mask)
             return
         whole = np.ones(self._gone.shape, np.bool_) if mask is None else mask.array
         # The number of the group comes first in the key, so the first groups run until they wait.
-        for number, start in enumerate(range(0, self._machine.shape.threads, self._group)):
+        size = self._machine.launch.cluster_blocks
+        starts = range(0, self._machine.shape.threads, self._group)
+        for number, (rank, start) in enumerate(product(range(size), starts)):
             part = np.zeros_like(whole)
-            part[start : start + self._group] = whole[start : start + self._group]
+            chosen = slice(start, start + self._group), slice(rank, None, size)
+            part[chosen] = whole[chosen]
             if part.any():
                 self._join(self._sign * number, place, self._machine.mask(part))
 
@@ -310,9 +318,18 @@ class ChunkRun:
             yield from self._indexed(block, end, mask)
         elif head in ENDS:
             self._gone |= self._whole(mask)
+            if self._machine.launch.cluster_blocks > 1:
+                self._ordering.arrive(EXIT, self._whole(mask))
         elif block.mbarrier is not None:
             self._mbarriers.perform(block.mbarrier, mask)
             yield block.follower, mask
+        elif block.cluster is not None:
+            assert self._clusters is not None
+            if block.cluster.waits:
+                self._clusters.wait(block.cluster, self._whole(mask))
+            else:
+                self._clusters.arrive(block.cluster, self._whole(mask))
+                yield block.follower, mask
         elif block.named is None:
             if self._named is not None:
                 self._named.check_whole(self._arrival(block, end, NamedUse(-1, -1, True), mask))
@@ -384,6 +401,10 @@ class ChunkRun:
             for pc, part in parts:
                 self._make_ready(pc + 1, self._machine.mask(part))
             return True
+        if self._clusters is not None and (parts := list(self._clusters.opened(self._gone))):
+            for pc, part in parts:
+                self._make_ready(pc + 1, self._machine.mask(part))
+            return True
         alive = ~self._gone
         opened = np.zeros(self._machine.shape.blocks, np.bool_)
         ways: list[tuple[int, Grid]] = []
@@ -424,18 +445,22 @@ class ChunkRun:
     def _report_stuck(self) -> None:
         """Report threads of a block that wait at different places for each other, so none can continue."""
         named = self._named.places() if self._named is not None else {}
-        places = {**self._at_barrier, **self._warps.waiting, **named}
+        clusters = self._clusters.waiting if self._clusters is not None else {}
+        places = {**self._at_barrier, **self._warps.waiting, **named, **clusters}
         waiting = np.logical_or.reduce(list(places.values()))
-        columns = np.flatnonzero(waiting.any(axis=0))
-        for column in columns:
-            here = [(pc, np.flatnonzero(grid[:, column])) for pc, grid in sorted(places.items())]
-            groups = [(pc, threads) for pc, threads in here if len(threads)]
-            report_stuck(self._machine, self._lowering.program, int(column), groups)
+        # The blocks of a cluster may wait for each other, so they are stuck together.
+        size = self._machine.launch.cluster_blocks
+        stuck = np.repeat(waiting.any(axis=0).reshape(-1, size).any(axis=1), size)
+        for number in np.flatnonzero(stuck[::size]):
+            own = np.arange(len(stuck)) // size == number
+            here = [(pc, np.flatnonzero(grid & own)) for pc, grid in sorted(places.items())]
+            report_stuck(self._machine, self._lowering.program, [(pc, lanes) for pc, lanes in here if len(lanes)])
         # A block with stuck threads is over. Other blocks continue and may show other mistakes.
+        columns = np.flatnonzero(stuck)
         self._gone[:, columns] = True
-        self._stuck[columns] = True
-        if self._named is not None:
-            self._named.forget(columns)
+        for barriers in (self._named, self._clusters):
+            if barriers is not None:
+                barriers.forget(columns)
         for waiters in (self._at_barrier, self._warps.waiting):
             for pc in list(waiters):
                 waiters[pc][:, columns] = False

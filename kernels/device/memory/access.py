@@ -27,7 +27,7 @@ _OPCODE = re.compile(
     r"(?P<verb>ld|ldu|st)"
     r"(?:\.(?P<order>weak|volatile|relaxed|acquire|release|mmio))?"
     r"(?:\.(?P<scope>cta|cluster|gpu|sys))?"
-    r"(?:\.(?P<space>global|shared|local|const|param)(?:::cta|::func|::entry)?)?"
+    r"(?:\.(?P<space>global|shared::cluster|shared|local|const|param)(?:::cta|::func|::entry)?)?"
     r"(?:\.ca|\.cg|\.cs|\.lu|\.cv|\.wb|\.wt|\.nc)*"
     r"(?:\.L1::\w+|\.L2::\w+)*"
     r"(?:\.v(?P<vector>[24]))?"
@@ -84,7 +84,7 @@ def _strength(order: str | None, scope: str | None) -> Strength:
 
 def scope_of(name: str | None) -> Strength:
     """Return the threads that an atomic or a fence orders; without a scope, the threads of the device."""
-    return Strength.BLOCK if name in {"cta", "cluster"} else Strength.DEVICE
+    return {"cta": Strength.BLOCK, "cluster": Strength.CLUSTER}.get(name or "", Strength.DEVICE)
 
 
 def load_step(

@@ -27,7 +27,7 @@ from kernels.device.state.values import Array, from_array
 _NAMES = {"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"}
 _ORDERS = {"relaxed", "acquire", "release", "acq_rel"}
 _SCOPES = {"cta", "cluster", "gpu", "sys"}
-_SPACES = {"global": "global", "shared": "shared", "shared::cta": "shared"}
+_SPACES = {"global", "shared", "shared::cta", "shared::cluster"}
 _TYPES: dict[str, np.dtype[Any]] = {
     "u32": np.dtype(np.uint32), "s32": np.dtype(np.int32), "b32": np.dtype(np.uint32), "f32": np.dtype(np.float32),
     "u64": np.dtype(np.uint64), "s64": np.dtype(np.int64), "b64": np.dtype(np.uint64), "f64": np.dtype(np.float64),
@@ -75,7 +75,7 @@ def atomic_form(opcode: str) -> AtomicForm | None:
     kind = parts[-1] if parts else ""
     vectors = modifiers & _VECTORS.keys() if kind == "f32" and "add" in modifiers else set()
     rounding = modifiers & {"noftz"} if kind in _HALVES else set()
-    names, orders, scopes, spaces = (modifiers & each for each in (_NAMES, _ORDERS, _SCOPES, _SPACES.keys()))
+    names, orders, scopes, spaces = (modifiers & each for each in (_NAMES, _ORDERS, _SCOPES, _SPACES))
     known = len(names) == 1 and max(map(len, (orders, scopes, spaces, vectors))) <= 1
     if verb not in {"atom", "red"} or dtype is None or not known or len(modifiers) != len(parts) - 1:
         return None
@@ -93,7 +93,7 @@ def atomic_form(opcode: str) -> AtomicForm | None:
         return None
     order = "".join(orders)
     return AtomicForm(
-        kind_of(_SPACES[spaces.pop()]) if spaces else "generic",
+        kind_of(spaces.pop()) if spaces else "generic",
         name,
         dtype,
         verb == "atom",
@@ -195,7 +195,7 @@ def atomic_step(
         olds = [np.zeros(machine.shape.lanes, form.dtype) for _ in targets]
         for each in split(machine, whole, machine.registers[place.register], place.displacement, mask):
             # The reversed schedule shows a result that depends on the order of atomics.
-            vector = Part(each.allocation, each.offsets[::-1], each.lanes[::-1]) if turned else each
+            vector = each.some(slice(None, None, -1)) if turned else each
             for number, old in enumerate(olds):
                 part = replace(vector, offsets=vector.offsets + number * size) if number else vector
                 given = operands if form.count == 1 else operands[number : number + 1]
@@ -217,13 +217,13 @@ def atomic_step(
 
 
 def update_elements(machine: Machine, part: Part, site: Site, change: Change, values: NDArray[Any]) -> None:
-    """Update elements in global memory, one after the other. values: the operand for each listed access."""
+    """Update elements, one after the other. values: the operand for each listed access."""
     _check_set(machine, part, site)
     order = slice(None, None, -1) if machine.turns_atomics() else slice(None)
-    # Global memory is the same for all threads, so any numbers tell the accesses apart.
-    place = Part(part.allocation, part.offsets[order], np.arange(len(values)))
+    # Only the block of each copy matters, so any numbers tell the accesses apart.
+    place = Part(part.allocation, part.offsets[order], np.arange(len(values)), part.copies(machine.shape)[1][order])
     given = [np.ascontiguousarray(values[order])]
-    _in_turn(machine, place, _Effect(change.dtype, change.update("global"), given, np.zeros_like(values)))
+    _in_turn(machine, place, _Effect(change.dtype, change.update(part.allocation.space), given, np.zeros_like(values)))
 
 
 def _change(form: AtomicForm, effect: Change, *, used: bool) -> str:
@@ -276,7 +276,7 @@ class _Effect:
 
 def _cells(machine: Machine, part: Part) -> NDArray[np.int64]:
     """Return a number for each listed thread; two are equal if the threads access the same cell."""
-    block = part.lanes % machine.shape.blocks
+    block = part.copies(machine.shape)[1]
     return part.offsets * machine.shape.blocks + (block if part.allocation.copies else 0)
 
 
@@ -296,15 +296,14 @@ def _in_turn(machine: Machine, part: Part, effect: _Effect) -> None:
     if effect.update in _RUNNING and len(starts) < counts.max():
         for begin, count in zip(starts, counts, strict=True):
             chosen = order[begin : begin + count]
-            same = Part(part.allocation, part.offsets[chosen], part.lanes[chosen])
-            _in_one_go(machine, same, effect)
+            _in_one_go(machine, part.some(chosen), effect)
         return
     turn = np.arange(len(order)) - np.repeat(starts, counts)
     by_turn = np.argsort(turn, kind="stable")
     bounds = np.flatnonzero(np.r_[True, np.diff(turn[by_turn]) > 0, True])
     for begin, end in pairwise(bounds):
         chosen = order[by_turn[begin:end]]
-        _at_once(machine, Part(part.allocation, part.offsets[chosen], part.lanes[chosen]), effect)
+        _at_once(machine, part.some(chosen), effect)
 
 
 def _at_once(machine: Machine, part: Part, effect: _Effect) -> None:
@@ -318,7 +317,7 @@ def _at_once(machine: Machine, part: Part, effect: _Effect) -> None:
 
 def _in_one_go(machine: Machine, part: Part, effect: _Effect) -> None:
     """Update a single address for all threads: each thread finds the result of the threads before it."""
-    first = Part(part.allocation, part.offsets[:1], part.lanes[:1])
+    first = part.some(slice(0, 1))
     data, _ = read_part(machine, first, effect.dtype.itemsize)
     start = np.ascontiguousarray(data).view(effect.dtype)[:, 0]
     found = _RUNNING[effect.update](start, *effect.given(part.lanes))

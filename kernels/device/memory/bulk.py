@@ -18,7 +18,7 @@ from kernels.device.state.groups import Grouped
 from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
-from kernels.device.state.space import WRITTEN
+from kernels.device.state.space import WRITTEN, kind_of
 from kernels.device.state.unset_values import ADDRESS
 from kernels.facts import Mistake
 
@@ -28,7 +28,7 @@ Ends = Callable[[str, Lanes], Transfer]
 """What ends the reads ("read") or the writes ("write") of these threads."""
 
 _OPCODE = re.compile(
-    r"cp\.async\.bulk\.(?:(?P<load>shared::(?:cluster|cta)\.global)|global\.shared::cta)"
+    r"cp\.async\.bulk\.(?:(?P<to>shared::cluster|shared::cta)\.(?P<source>global|shared::cta)|global\.shared::cta)"
     r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)(?:\.L2::cache_hint)?"
 )
 _PIECE = 16
@@ -41,11 +41,11 @@ _WAIT = re.compile(r"cp\.async\.bulk\.wait_group(?P<read>\.read)?")
 
 @dataclass(frozen=True, slots=True)
 class BulkCopy:
-    """One instruction. load: from global to shared memory; size: the register with the bytes."""
+    """One instruction. spaces: from where to where; size: the register with the bytes."""
 
     pc: int
     line: int | None
-    load: bool
+    spaces: tuple[str, str]
     target: Place
     source: Place
     size: int
@@ -74,9 +74,8 @@ class BulkCopy:
         return sizes.astype(np.int64)
 
     def _copy(self, machine: Machine, mask: Mask | None, size: int, ends: Ends) -> None:
-        spaces = ("global", "shared") if self.load else ("shared", "global")
-        reading = Site(self.pc, self.line, spaces[0], _PIECE, Kind.READ)
-        writing = Site(self.pc, self.line, spaces[1], _PIECE, Kind.COPY)
+        reading = Site(self.pc, self.line, self.spaces[0], _PIECE, Kind.READ)
+        writing = Site(self.pc, self.line, self.spaces[1], _PIECE, Kind.COPY)
         sources = self._whole(machine, reading, self.source, mask, size, ends)
         targets = self._whole(machine, writing, self.target, mask, size, ends)
         step = max(1, _MOST_WORDS * 4 // size)
@@ -106,18 +105,25 @@ class BulkCopy:
                 where = Where(self.pc, site.kind, size)
                 note(
                     machine,
-                    Access(where, whole.allocation, offsets=whole.offsets, lanes=whole.lanes, transfer=transfer),
+                    Access(
+                        where,
+                        whole.allocation,
+                        offsets=whole.offsets,
+                        lanes=whole.lanes,
+                        owners=whole.owners,
+                        transfer=transfer,
+                    ),
                 )
         return found
 
 
 def _some(part: Part, chosen: Lanes | slice) -> Part:
-    return Part(part.allocation, part.offsets[chosen], part.lanes[chosen])
+    return part.some(chosen)
 
 
 def _places(machine: Machine, part: Part, words: int) -> NDArray[np.intp]:
     """The positions of each thread's words in the flat memory."""
-    thread, block = np.divmod(part.lanes[:, np.newaxis], machine.shape.blocks)
+    thread, block = (each[:, np.newaxis] for each in part.copies(machine.shape))
     numbers = (part.offsets >> 2).astype(np.intp)[:, np.newaxis] + np.arange(words)
     return part.allocation.position(numbers, thread, block, machine.shape)
 
@@ -137,18 +143,26 @@ def _move(machine: Machine, source: Part, target: Part, words: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BulkForm:
-    """The meaning of a bulk copy's opcode. barrier: whether it reports to a barrier in shared memory."""
+    """The meaning of a bulk copy's opcode.
 
-    load: bool
+    spaces: from where to where
+    barrier: whether it reports to a barrier in shared memory
+    """
+
+    spaces: tuple[str, str]
     barrier: bool
 
 
 def bulk_form(opcode: str) -> BulkForm | None:
     """Parse the opcode of a bulk copy; None if it isn't one that the device knows."""
     match = _OPCODE.fullmatch(opcode)
-    if match is None or (match["end"] == "bulk_group") == bool(match["load"]):
+    if match is None or (match["end"] == "bulk_group") == bool(match["to"]):
         return None
-    return BulkForm(bool(match["load"]), match["end"] != "bulk_group")
+    if match["to"] is None:
+        return BulkForm(("shared", "global"), False)
+    if (match["to"], match["source"]) == ("shared::cta", "shared::cta"):
+        return None
+    return BulkForm((kind_of(match["source"]), kind_of(match["to"])), True)
 
 
 def bulk_wait(opcode: str) -> tuple[str, ...] | None:

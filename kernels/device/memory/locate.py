@@ -19,14 +19,16 @@ from kernels.device.state.element_names import element_name, elements_of, whole_
 from kernels.device.state.findings import Described
 from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
-from kernels.device.state.space import WRITTEN, Allocation, window_at, window_of
+from kernels.device.state.space import CLUSTER, WRITTEN, Allocation, own_address, rank_of, window_at, window_of
 from kernels.device.state.values import Array, Lanes, Value
 from kernels.exercise.tensor_map import MAP_TYPE
 from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Verdict
+from kernels.wording import plural
 
 _GENERIC = {1: "shared", 2: "local"}
 _MAX_SITES = 4096
+_LARGE_RANK = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,8 @@ def _locate(machine: Machine, site: Site, address: Value, displacement: int, bou
         if space != "global":
             base = low >> GENERIC_SHIFT << GENERIC_SHIFT
             low, high, displacement = low - base, high - base, displacement - base
-    allocation = machine.memory.find(space, low)
+    # Addresses in other blocks' memory have a rank, so they are in no window here.
+    allocation = machine.memory.find("shared" if space == CLUSTER else space, low)
     if allocation is None or low < allocation.start or high + site.size > allocation.start + allocation.size:
         return None
     offset = address.offset + displacement - allocation.start
@@ -154,12 +157,39 @@ def split(machine: Machine, site: Site, address: Value, displacement: int, mask:
     whole = np.broadcast_to(dense, (machine.shape.threads, machine.shape.blocks)).reshape(-1)
     addresses = whole[lanes] + displacement
     for space, chosen, base in _spaces(site, addresses):
-        yield from _windows(machine, site, space, addresses[chosen] - base, lanes[chosen])
+        places, threads = addresses[chosen] - base, lanes[chosen]
+        if space == "shared" and ((ranks := rank_of(places)) >= 0).any():
+            yield from _in_cluster(machine, site, places, threads, ranks)
+        else:
+            yield from _windows(machine, site, space, places, threads)
+
+
+def _in_cluster(
+    machine: Machine, site: Site, places: NDArray[np.int64], lanes: NDArray[np.intp], ranks: NDArray[np.int64]
+) -> Iterator[Part]:
+    """Locate accesses to the shared memory of blocks of a cluster; without a rank, of the thread's own block."""
+    refused = (ranks >= 0) & (site.space == "shared")
+    missing = ranks >= machine.launch.cluster_blocks
+    for bad, report in ((refused, _report_unreachable), (missing & ~refused, _report_no_block)):
+        if bad.any():
+            report(machine, site, places[bad], lanes[bad], ranks[bad])
+    good = ~(refused | missing)
+    if good.any():
+        owners = columns_of(machine, lanes[good], ranks[good])
+        yield from _windows(machine, site, "shared", own_address(places[good]), lanes[good], owners)
+
+
+def columns_of(machine: Machine, lanes: NDArray[np.intp], ranks: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return the columns of the blocks with these ranks in the clusters of some threads; -1 is a thread's own block."""
+    own = lanes % machine.shape.blocks
+    first = own - own % machine.launch.cluster_blocks
+    found: NDArray[np.intp] = np.where(ranks < 0, own, first + ranks)
+    return found
 
 
 def _spaces(site: Site, addresses: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.bool_], int]]:
     if site.space != "generic":
-        yield site.space, np.ones(addresses.shape, np.bool_), 0
+        yield "shared" if site.space == CLUSTER else site.space, np.ones(addresses.shape, np.bool_), 0
         return
     windows = addresses >> GENERIC_SHIFT
     for number, space in _GENERIC.items():
@@ -172,50 +202,54 @@ def _spaces(site: Site, addresses: NDArray[np.int64]) -> Iterator[tuple[str, NDA
 
 
 def _windows(
-    machine: Machine, site: Site, space: str, addresses: NDArray[np.int64], lanes: NDArray[np.intp]
+    machine: Machine,
+    site: Site,
+    space: str,
+    addresses: NDArray[np.int64],
+    lanes: NDArray[np.intp],
+    owners: NDArray[np.intp] | None = None,
 ) -> Iterator[Part]:
     windows = window_of(space, addresses)
     alike = (windows == windows[:1]).all()
     for number in windows[:1] if alike else np.unique(windows):
-        address, lane = addresses, lanes
-        if not alike:
-            chosen = windows == number
-            address, lane = addresses[chosen], lanes[chosen]
+        chosen = slice(None) if alike else windows == number
+        address, lane = addresses[chosen], lanes[chosen]
         allocation = machine.memory.find(space, int(address[0]))
         if allocation is None:
             _report_nowhere(machine, site, space, address, lane)
             continue
         if allocation.tensor is not None:
             _stop_at_map(machine, site, lane)
-        offsets = address - allocation.start
-        inside = (offsets >= 0) & (offsets + site.size <= allocation.size)
+        part = Part(allocation, address - allocation.start, lane, None if owners is None else owners[chosen])
+        inside = (part.offsets >= 0) & (part.offsets + site.size <= allocation.size)
         if not inside.all():
-            _report_outside(machine, site, allocation, offsets[~inside], lane[~inside])
+            outside = part.some(~inside)
+            _report_outside(machine, site, outside)
             if site.store and site.align:
-                _count_as_written(machine, site, allocation, offsets[~inside], lane[~inside])
-            offsets, lane = offsets[inside], lane[inside]
-        aligned = (address[inside] % site.align if site.align else offsets % site.size) == 0
+                _count_as_written(machine, site, outside)
+            part = part.some(inside)
+        aligned = (address[inside] % site.align if site.align else part.offsets % site.size) == 0
         if not aligned.all():
-            _report_misaligned(machine, site, allocation, offsets[~aligned], lane[~aligned])
+            refused = part.some(~aligned)
+            _report_misaligned(machine, site, refused)
             if site.store:
-                _count_as_written(machine, site, allocation, offsets[~aligned], lane[~aligned])
-            offsets, lane = offsets[aligned], lane[aligned]
-        if site.store and not allocation.writable and lane.size:
-            _report_refused(machine, site, allocation, offsets, lane, ("writes", "which is a constant"), Facts())
+                _count_as_written(machine, site, refused)
+            part = part.some(aligned)
+        if site.store and not allocation.writable and part.lanes.size:
+            _report_refused(machine, site, part, ("writes", "which is a constant"), Facts())
             continue
-        if lane.size:
-            yield Part(allocation, offsets, lane)
+        if part.lanes.size:
+            yield part
 
 
-def _count_as_written(
-    machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
-) -> None:
+def _count_as_written(machine: Machine, site: Site, part: Part) -> None:
     """Count what a refused store would have written as written. Otherwise its readers would be accused, too."""
+    allocation = part.allocation
     if allocation.flat_valid is None:
         return
-    thread, block = np.divmod(lanes, machine.shape.blocks)
+    thread, block = part.copies(machine.shape)
     for piece in range(site.size // 4 + 1):
-        words = (offsets >> 2) + piece
+        words = (part.offsets >> 2) + piece
         inside = (words >= 0) & (words < allocation.size // 4)
         at = allocation.position(words[inside].astype(np.intp), thread[inside], block[inside], machine.shape)
         allocation.flat_valid[at] = WRITTEN
@@ -245,9 +279,40 @@ def _stop_at_map(machine: Machine, site: Site, lanes: NDArray[np.intp]) -> NoRet
     stop(machine, site.line, int(lanes[0]), len(lanes), why, Mistake.TENSOR_MAP)
 
 
-def _report_outside(
-    machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
+def _report_unreachable(
+    machine: Machine, site: Site, places: NDArray[np.int64], lanes: NDArray[np.intp], ranks: NDArray[np.int64]
 ) -> None:
+    message = (
+        f"{machine.geometry.lane_name(int(lanes[0]))} {_verb(site)} the shared memory of the block with rank"
+        f" {int(ranks[0])} in its cluster, with an instruction for its own block's. Use `.shared::cluster` there, or a"
+        " generic address."
+    )
+    _report_cluster(machine, site, lanes, message)
+
+
+def _report_no_block(
+    machine: Machine, site: Site, places: NDArray[np.int64], lanes: NDArray[np.intp], ranks: NDArray[np.int64]
+) -> None:
+    blocks = machine.launch.cluster_blocks
+    rank = f"rank {int(ranks[0])}" if ranks[0] < _LARGE_RANK else "a rank that no cluster has"
+    message = (
+        f"{machine.geometry.lane_name(int(lanes[0]))} {_verb(site)} the shared memory of the block with {rank} in its"
+        f" cluster. The cluster has {plural(blocks, 'block')}, so its last rank is {blocks - 1}."
+    )
+    _report_cluster(machine, site, lanes, message)
+
+
+def _report_cluster(machine: Machine, site: Site, lanes: NDArray[np.intp], message: str) -> None:
+    def describe() -> Described:
+        block, thread = machine.geometry.who(int(lanes[0]))
+        return Example(block, (thread,), None), message, Facts(Mistake.CLUSTER_ADDRESS, stores=site.store)
+
+    machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
+
+
+def _report_outside(machine: Machine, site: Site, part: Part) -> None:
+    allocation, offsets, lanes = part.allocation, part.offsets, part.lanes
+
     def describe() -> Described:
         block, thread = machine.geometry.who(int(lanes[0]))
         offset = int(offsets[0])
@@ -267,35 +332,26 @@ def _report_outside(
     machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
 
 
-def _report_misaligned(
-    machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
-) -> None:
+def _report_misaligned(machine: Machine, site: Site, part: Part) -> None:
     what = f"{_verb(site)} {site.size:,} bytes at"
     advice = "A wide access must be aligned to its size"
     if site.align:
         advice = f"Declare the array with `alignas({site.align})`, and copy to multiples of it"
     why = f"which isn't at a multiple of {site.align or site.size} bytes. {advice}"
     facts = Facts(Mistake.MISALIGNED, stores=site.store)
-    _report_refused(machine, site, allocation, offsets, lanes, (what, why), facts)
+    _report_refused(machine, site, part, (what, why), facts)
 
 
-def _report_refused(
-    machine: Machine,
-    site: Site,
-    allocation: Allocation,
-    offsets: NDArray[np.int64],
-    lanes: NDArray[np.intp],
-    words: tuple[str, str],
-    facts: Facts,
-) -> None:
+def _report_refused(machine: Machine, site: Site, part: Part, words: tuple[str, str], facts: Facts) -> None:
     """Report an access inside its variable that the hardware stops.
 
     words: the text before and after the element's name
     """
+    lanes = part.lanes
 
     def describe() -> Described:
         block, thread = machine.geometry.who(int(lanes[0]))
-        element = element_name(allocation, int(offsets[0]))
+        element = element_name(part.allocation, int(part.offsets[0]))
         message = f"{machine.geometry.lane_name(int(lanes[0]))} {words[0]} `{element}`, {words[1]}."
         return Example.at(element, block, (thread,)), message, facts
 

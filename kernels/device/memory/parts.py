@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.memory.locate import Site
-from kernels.device.state.accesses import Access, Part
+from kernels.device.state.accesses import Access, Part, Transfer
 from kernels.device.state.machine import Machine
 from kernels.device.state.space import WRITTEN
 
 
 def read_part(machine: Machine, part: Part, size: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_] | None]:
     """Return the bytes that the listed threads see, and whether all of them were written."""
-    thread, block = np.divmod(part.lanes, machine.shape.blocks)
+    thread, block = part.copies(machine.shape)
     first = (part.offsets >> 2).astype(np.intp)
     count = max(1, size // 4)
     words = np.empty((len(part.lanes), count), np.uint32)
@@ -31,14 +31,14 @@ def read_part(machine: Machine, part: Part, size: int) -> tuple[NDArray[np.uint8
 
 def places(machine: Machine, part: Part) -> NDArray[np.intp]:
     """Return the positions of the listed threads' first words in the flat memory."""
-    thread, block = np.divmod(part.lanes, machine.shape.blocks)
+    thread, block = part.copies(machine.shape)
     return part.allocation.position((part.offsets >> 2).astype(np.intp), thread, block, machine.shape)
 
 
 def write_part(machine: Machine, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_] | None = None) -> None:
     """Set the bytes of the listed threads. If two write to the same place, the last one stays."""
     size = data.shape[1]
-    thread, block = np.divmod(part.lanes, machine.shape.blocks)
+    thread, block = part.copies(machine.shape)
     first = (part.offsets >> 2).astype(np.intp)
     allocation = part.allocation
     for number in range(max(1, size // 4)):
@@ -77,8 +77,16 @@ def note_part(
     stored: NDArray[np.int64] | None = None,
 ) -> None:
     """Report an access that was made thread by thread to the search for data races."""
-    access = Access(site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, failed=failed, stored=stored)
+    access = access_to(part, site)
+    access.failed, access.stored = failed, stored
     note(machine, access, acquires=acquires, releases=releases)
+
+
+def access_to(part: Part, site: Site, transfer: Transfer | None = None) -> Access:
+    """Return an access by some threads as the search for data races sees it."""
+    return Access(
+        site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, owners=part.owners, transfer=transfer
+    )
 
 
 def note(machine: Machine, access: Access, *, acquires: bool = False, releases: bool = False) -> None:

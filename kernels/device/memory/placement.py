@@ -222,13 +222,17 @@ class Layout:
         own = sum(variable.size for variable in variables if variable.space in {"local", "param"})
         by_memory = _CHUNK_BYTES // max(1, shared + own * self._launch.threads)
         columns = max(1, min(CHUNK_LANES // self._launch.threads, by_memory))
-        return min(columns, self._launch.blocks)
+        # The blocks of a cluster always run side by side.
+        cluster = self._launch.cluster_blocks
+        return min(max(1, columns // cluster) * cluster, self._launch.blocks)
 
     def chunk(self, shape: Shape) -> Memory:
         """Return the memory of blocks that run side by side: the launch's, and their own shared and local memory."""
         memory = Memory()
         memory.share(self._globals)
         self._place_per_block(memory, shape)
+        for allocation in memory.by_name.values():
+            allocation.clustered = allocation.space == "shared" and self._launch.cluster_blocks > 1
         return memory
 
     def address(self, memory: Memory, name: str) -> Value:

@@ -18,7 +18,7 @@ _FENCE = re.compile(
 def proxy_fence_step(opcode: str) -> Step | None:
     """Return the step of a fence; None for another opcode."""
     if opcode == "fence.mbarrier_init.release.cluster":
-        return _show_barriers
+        return _fence_barriers
     fence = _FENCE.fullmatch(opcode)
     if fence is None:
         return None
@@ -34,6 +34,11 @@ def proxy_fence_step(opcode: str) -> Step | None:
             _show_barriers(machine, mask)
 
     return run
+
+
+def _fence_barriers(machine: Machine, mask: Mask | None) -> None:
+    machine.races.fence_begin(mask)
+    _show_barriers(machine, mask)
 
 
 def _show_barriers(machine: Machine, mask: Mask | None) -> None:

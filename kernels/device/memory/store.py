@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -79,15 +81,15 @@ def _store_parts(
     """Store thread by thread, for irregular accesses."""
     for part in split(machine, site, machine.registers[place.register], place.displacement, mask):
         for number, source in enumerate(sources):
-            element = Part(part.allocation, part.offsets + number * form.size, part.lanes)
-            _store_element(machine, element, form.size, source)
+            element = replace(part, offsets=part.offsets + number * form.size)
+            store_element(machine, element, form.size, source)
             if part.allocation.space != "local":
                 machine.unset.use(source, site.pc, mask, MEMORY)
         stored = _stored(machine, form.size, sources) if site.change else None
         note_part(machine, part, site, releases=form.releases, stored=stored)
 
 
-def _store_element(machine: Machine, part: Part, size: int, source: int) -> None:
+def store_element(machine: Machine, part: Part, size: int, source: int) -> None:
     """Store one element for each listed thread. Local memory may hold unset values, and keeps their origins."""
     value = machine.registers[source]
     dense = np.broadcast_to(value.dense(INTEGER[value.bits]), grid_of(machine)).reshape(-1)[part.lanes]

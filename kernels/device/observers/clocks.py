@@ -14,14 +14,17 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.observers.knowledge import NOTHING, Ids, Knowledge, Moment, Times, distinct, too_often
-from kernels.device.state.accesses import HALF_FENCE, Access, Kind, Strength, Transfer
-from kernels.device.state.geometry import WARP
+from kernels.device.observers.knowledge import NOTHING, Ids, Knowledge, Moment, Times, barriers_of, distinct, too_often
+from kernels.device.state.accesses import BEGIN, HALF_FENCE, Access, Kind, Strength, Transfer
+from kernels.device.state.geometry import WARP, clusters_of
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 
 Location = dict[Hashable, int]
-"""A number of knowledge for each scope: a block, or None for all blocks. With a proxy: what was shown to it."""
+"""A number of knowledge for each scope: a block, below 0 a cluster, or None for all blocks.
+
+With a proxy: what was shown to it.
+"""
 Table = dict[tuple[int, int], Location]
 """The locations of a variable by byte offset, and in shared memory also by the column of its block."""
 
@@ -45,18 +48,20 @@ class Locations:
         there = self.of(access)
         if there:
             cells, lanes = access.cells(machine.shape, unit)
-            shared = access.allocation.space == "shared"
-            columns = lanes % machine.shape.blocks if shared else np.zeros_like(lanes)
+            columns = access.columns(lanes, machine.shape, unit)
             written = set(zip((cells * unit // 4).tolist(), columns.tolist(), strict=True))
             for offset, column in list(there):
                 if (offset // 4, column) in written:
                     del there[offset, column]
 
 
-def offsets_of(machine: Machine, access: Access, unit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def offsets_of(
+    machine: Machine, access: Access, unit: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the offset, the thread and the block's column of each thread's place."""
     cells, lanes = access.cells(machine.shape, unit)
     pieces = max(1, access.where.size // unit)
-    return cells[::pieces] * unit, lanes[::pieces]
+    return cells[::pieces] * unit, lanes[::pieces], access.columns(lanes, machine.shape, unit)[::pieces]
 
 
 Proxy = str
@@ -67,7 +72,7 @@ Pending = Strength | tuple[Strength, Proxy]
 Grid = NDArray[np.bool_]
 Groups = NDArray[np.int64]
 _Number = TypeVar("_Number", np.int32, np.int64)
-_SCOPES = (Strength.BLOCK, Strength.DEVICE)
+_SCOPES = (Strength.BLOCK, Strength.CLUSTER, Strength.DEVICE)
 _UNKNOWN = -1
 _MOST_UPDATES = 500_000  # about ten seconds
 
@@ -103,6 +108,10 @@ class Clocks:
         self._blocks = machine.geometry.numbers
         self._threads, self._columns = machine.shape.threads, machine.shape.blocks
         self._warps = -(-self._threads // WARP)
+        # Without clusters, their scope is the block's.
+        alone = machine.launch.cluster_blocks == 1
+        self._scopes = tuple(scope for scope in _SCOPES if not (alone and scope is Strength.CLUSTER))
+        self._clusters = -1 - clusters_of(machine.launch, self._blocks)
         self._interval = np.zeros(self._columns, np.int64)
         self._time: Times = np.zeros((self._threads, 1), np.int32)
         self._rows: Times | None = None
@@ -200,17 +209,35 @@ class Clocks:
                 threads = np.flatnonzero(own == group)
                 self._share(column, threads, self._left_by(column, threads, own_block=own_block))
 
-    def arrive(self, key: Hashable, mask: Mask | None) -> None:
+    def arrive(self, key: Hashable, mask: Mask | None, shift: int = 0, *, releases: bool = True) -> None:
         for column, threads in self._by_column(mask):
-            left = self._left_by(column, threads)
-            there = self._objects.setdefault((column, key), _Object())
+            left = self._left_by(column, threads) if releases else self._fenced_by(column, threads)
+            there = self._objects.setdefault((column + shift, key), _Object())
             self._add(there, left)
         self._time = self._time + self._whole(mask).astype(np.int32)
         self._when = None
 
-    def wait(self, key: Hashable, mask: Mask | None) -> None:
+    def _fenced_by(self, column: int, threads: NDArray[np.intp]) -> _Object:
+        """Return what threads bring that arrive without a release: what their fences made visible to the cluster."""
+        narrow = Strength.CLUSTER if Strength.CLUSTER in self._scopes else Strength.BLOCK
+        numbers = self._released.get(narrow)
+        known = NOTHING if numbers is None else self._released_by(numbers, threads, column)
+        block = int(self._blocks[column])
+        if (numbers := self._released.get(BEGIN)) is not None:
+            made = self.knowledge.of(self._released_by(numbers, threads, column)).get(block)
+            known = known if made is None else self.knowledge.extend(known, barriers_of(block), made)
+        # Threads that wait know at least that this block has started.
+        begun = np.full(self._warps * WARP, _UNKNOWN, np.int32)
+        return _Object(self.knowledge.extend(known, block, (0, begun)))
+
+    def left_at(self, key: Hashable, column: int) -> int:
+        """Return what all threads know that arrived at an object of a block."""
+        there = self._objects.get((column, key))
+        return NOTHING if there is None else there.known
+
+    def wait(self, key: Hashable, mask: Mask | None, shift: int = 0) -> None:
         for column, threads in self._by_column(mask):
-            there = self._objects.get((column, key))
+            there = self._objects.get((column + shift, key))
             if there is None:
                 continue
             if there.known:
@@ -302,7 +329,7 @@ class Clocks:
         self._when = None
 
     def release(self, mask: Mask | None, scope: Strength) -> None:
-        self._fence(mask, [kind for kind in _SCOPES if kind <= scope])
+        self._fence(mask, [kind for kind in self._scopes if kind <= scope])
 
     def fence_proxy(self, mask: Mask | None, proxies: Sequence[Proxy]) -> None:
         self._proxies.update(dict.fromkeys(proxies))
@@ -323,6 +350,9 @@ class Clocks:
             for number in distinct(own[own > 0]):
                 self._release_more(proxy, threads[own == number], column, number)
 
+    def fence_begin(self, mask: Mask | None) -> None:
+        self._fence(mask, [BEGIN])
+
     def _fence(self, mask: Mask | None, scopes: Sequence[Scope]) -> None:
         whole = self._whole(mask)
         self._moments.append(self.now())
@@ -337,20 +367,20 @@ class Clocks:
         """Apply atomics to their locations, thread by thread in order. A plain store ends what was released there."""
         where = access.where
         sees, sets = where.looks, where.kind.writes
-        shared = access.allocation.space == "shared"
         there = self.locations.of(access)
-        offsets, lanes = offsets_of(self._machine, access, unit)
+        offsets, lanes, copies = offsets_of(self._machine, access, unit)
         failed = np.zeros(len(lanes), np.bool_) if access.failed is None else access.failed
         taking = self._concerned(lanes, everyone=releases or bool(there))
         self._updates += int(np.count_nonzero(taking))
         if self._updates > _MOST_UPDATES:
             raise too_often("atom")
-        lists = offsets[taking].tolist(), lanes[taking].tolist(), failed[taking].tolist()
-        for offset, lane, fails in zip(*lists, strict=True):
+        lists = (each[taking].tolist() for each in (offsets, lanes, copies, failed))
+        for offset, lane, copy, fails in zip(*lists, strict=True):
             thread, column = divmod(lane, self._columns)
-            copy = column if shared else 0
             location = there.setdefault((offset, copy), {})
             scopes: list[tuple[Pending, Hashable]] = [(Strength.BLOCK, int(self._blocks[column]))]
+            if where.strength >= Strength.CLUSTER and Strength.CLUSTER in self._scopes:
+                scopes.append((Strength.CLUSTER, int(self._clusters[column])))
             if where.strength is Strength.DEVICE:
                 scopes.append((Strength.DEVICE, None))
             for proxy in self._proxies:
@@ -424,9 +454,9 @@ class Clocks:
             found[columns == column] = self._lines.setdefault(key, -len(self._lines) - 1)
         return found
 
-    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable) -> None:
+    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable, shift: int = 0) -> None:
         for column, number in self._ends(transfer, lanes):
-            there = self._objects.setdefault((column, key), _Object())
+            there = self._objects.setdefault((column + shift, key), _Object())
             there.known = self.knowledge.join(there.known, number)
 
     def ended(self, transfer: Transfer, lanes: NDArray[np.intp], together: int) -> None:

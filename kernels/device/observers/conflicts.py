@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.observers.entries import LANE_BITS, Entries
-from kernels.device.observers.knowledge import Ids, Knowledge, Moment
-from kernels.device.state.accesses import NEVER_COMMUTES, STORE, Kind, Strength, Where
-from kernels.device.state.geometry import WARP
+from kernels.device.observers.knowledge import Ids, Knowledge, Moment, barriers_of
+from kernels.device.state.accesses import BEGIN, NEVER_COMMUTES, STORE, Kind, Strength, Where
+from kernels.device.state.geometry import WARP, clusters_of
+from kernels.launch import Launch
 
 Index = NDArray[np.intp]
 Flags = NDArray[np.bool_]
@@ -36,9 +37,11 @@ class Order:
         sites: Sequence[Where],
         *,
         one_block: bool,
+        launch: Launch,
         by_order: bool = False,
     ) -> None:
         self._knowledge = knowledge
+        self._launch = launch
         self._by_order = by_order
         self._moments = moments
         if one_block:
@@ -55,6 +58,7 @@ class Order:
         number = {change: at for at, change in enumerate(dict.fromkeys(self._changes))}
         self._change = np.array([number[change] for change in self._changes], np.int64)
         self._writes = np.array([site.kind.writes for site in sites], np.bool_)
+        self._begins = np.array([site.change == BEGIN for site in sites], np.bool_)
         self._of_warps = self._writes & np.array([site.by_warp for site in sites], np.bool_)
 
     def ordered(self, earlier: Entries, later: Entries, *, volatile: bool = True, proxies: bool = True) -> Flags:
@@ -106,7 +110,12 @@ class Order:
             known = moment.rows[thread, earlier["thread"] % WARP, column % moment.rows.shape[2]]
             found |= near & (known >= earlier["time"])
         if moment.others is not None:
-            found |= self._told(moment.others[thread, column], earlier)
+            numbers = moment.others[thread, column]
+            found |= self._told(numbers, earlier)
+            if (begins := self._begins[earlier["site"]]).any():
+                made = earlier.compress(begins)
+                made["home"] = barriers_of(made["block"])
+                found[begins] |= self._told(numbers[begins], made)
         return found
 
     def _visible(self, moment: Moment, earlier: Entries, later: Entries) -> Flags:
@@ -134,6 +143,10 @@ class Order:
         found = np.zeros(len(numbers), np.bool_)
         found[order] = (interval < until) | ((interval == until) & (latest >= time))
         return found
+
+    def covered(self, numbers: Ids, earlier: Entries) -> Flags:
+        """Whether the knowledge with these numbers shows that the accesses came before."""
+        return self._told(numbers, earlier)
 
     # -- pairs --------------------------------------------------------------------------------------------------------
 
@@ -272,7 +285,11 @@ class Order:
         """Whether both are atomics of one width, with scopes that include both threads."""
         one, other = entries["site"][earlier], entries["site"][later]
         wide = np.minimum(self._strength[one], self._strength[other]) == Strength.DEVICE
-        near = entries["block"][earlier] == entries["block"][later]
+        blocks = entries["block"][earlier], entries["block"][later]
+        near = blocks[0] == blocks[1]
+        if self._launch.cluster_blocks > 1:
+            wider = np.minimum(self._strength[one], self._strength[other]) >= Strength.CLUSTER
+            near |= wider & (clusters_of(self._launch, blocks[0]) == clusters_of(self._launch, blocks[1]))
         both = self._atomic[one] & self._atomic[other] & (self._size[one] == self._size[other])
         found: Flags = both & (wide | near)
         return found

@@ -95,7 +95,8 @@ class Noted:
         moment, flight = self.moment, self.access.flight
         made = np.zeros(len(cells), ENTRY)
         own = self.access.allocation.space == "shared"
-        made["key"] = (self.variable << _NAME_BITS) + (cells * columns + column if own else cells)
+        owner = column if self.access.owners is None else self.access.owners[at]
+        made["key"] = (self.variable << _NAME_BITS) + (cells * columns + owner if own else cells)
         # Both entries of a warp's access are one event.
         made["event"] = (self.event << LANE_BITS) + np.flatnonzero(chosen) % per_event
         made["block"], made["thread"], made["column"] = moment.blocks[column], thread, column
@@ -125,6 +126,11 @@ def in_order(parts: Sequence[Entries]) -> Entries:
     # numpy copies rows as plain bytes much faster than field by field, as indexing does
     entries = np.concatenate([part.view(_BYTES) for part in parts]).view(ENTRY)
     return entries.take(np.lexsort((entries["event"], entries["key"])))
+
+
+def owner_of(key: int, columns: int) -> int:
+    """Return the column of the block that owns a cell in shared memory."""
+    return (key & ((1 << _NAME_BITS) - 1)) % columns
 
 
 def cell_of(key: int, columns: int, *, shared: bool) -> int:

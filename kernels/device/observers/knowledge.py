@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,14 @@ class Moment:
 Times = NDArray[np.int32]
 Ids = NDArray[np.int32]
 NOTHING = 0
+_BARRIERS = -(1 << 40)
+
+
+def barriers_of(block: Any) -> Any:
+    """Return the number under which knowledge of the barriers that a block's threads made is kept."""
+    return _BARRIERS - block
+
+
 _MOST_ENTRIES = 5_000_000
 
 

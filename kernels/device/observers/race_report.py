@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, replace
+from functools import partial
 
+from kernels.device.observers.lifetimes import Outlived
 from kernels.device.state.accesses import Kind
 from kernels.device.state.findings import Described, Findings
 from kernels.device.state.geometry import WARP, Geometry
@@ -36,6 +38,7 @@ class Race:
 
     together: both are one execution of one instruction
     atomic: both are atomics, so only their order is open
+    owner: the block whose shared memory it is, by number, in a launch with clusters
     unshown: the accesses are in order, but the later one is a transfer to which no fence has shown the earlier write
     """
 
@@ -47,6 +50,7 @@ class Race:
     together: bool
     atomic: bool = False
     unshown: bool = False
+    owner: int | None = None
 
     @property
     def apart(self) -> bool:
@@ -63,6 +67,7 @@ class RaceReport:
 
     def __init__(self) -> None:
         self._races: dict[tuple[frozenset[int | None], Severity, bool, bool], Race] = {}
+        self._outlived: dict[tuple[int | None, bool], Outlived] = {}
 
     def add(self, race: Race) -> None:
         """Count a race, and keep the best example."""
@@ -74,10 +79,18 @@ class RaceReport:
             best = race if known.near and not race.near else known
             self._races[key] = replace(best, count=known.count + race.count)
 
+    def outlive(self, line: int | None, found: Outlived) -> None:
+        """Count accesses of a line to memory of a block that may not exist then. Keep the first example."""
+        known = self._outlived.get((line, found.begun))
+        count = found.count + (0 if known is None else known.count)
+        self._outlived[line, found.begun] = replace(known or found, count=count)
+
     def __bool__(self) -> bool:
-        return bool(self._races)
+        return bool(self._races or self._outlived)
 
     def write(self, machine: Machine, findings: Findings) -> None:
+        for (line, _), found in self._outlived.items():
+            findings.add(Verdict.DATA_RACE, line, found.count, partial(_outlived, machine, line, found), late=True)
         block_barrier = machine.shape.threads <= WARP or not all(race.near for race in self._races.values())
         for race in self._races.values():
             findings.add(
@@ -88,6 +101,24 @@ class RaceReport:
                 other_line=race.earlier.line,
                 severity=race.severity,
             )
+
+
+def _outlived(machine: Machine, line: int | None, found: Outlived) -> Described:
+    geometry = machine.geometry
+    block, thread = geometry.numbered(found.block), geometry.thread(found.thread)
+    owner = geometry.block_name(geometry.numbered(found.owner))
+    end = (
+        f"Block {owner} may have returned by then, and its shared memory may be gone."
+        if found.begun
+        else f"Nothing shows that block {owner} has started by then, so its shared memory may not be there."
+    )
+    message = (
+        f"Thread {geometry.thread_name(thread)} of block {geometry.block_name(block)} {found.kind.value}"
+        f" `{found.element}` of block {owner}{at_line(line)}. {end}"
+    )
+    access = Access(geometry.named_thread(thread), _KINDS[found.kind], line, geometry.named_block(block))
+    facts = Facts(Mistake.CLUSTER_LIFETIME, accesses=(access,))
+    return Example.at(found.element, block, (thread,)), message, facts
 
 
 def _described(machine: Machine, race: Race, *, block_barrier: bool) -> Described:
@@ -107,17 +138,32 @@ def _described(machine: Machine, race: Race, *, block_barrier: bool) -> Describe
     one_warp = _of_one_warp(race, block_barrier=block_barrier)
     transfer = one.transfer or other.transfer
     mistake = Mistake.PROXY_FENCE if race.unshown else Mistake.TRANSFER if transfer else Mistake.OTHER
+    if mistake is Mistake.OTHER and _in_cluster(race):
+        mistake = Mistake.CLUSTER_RACE
+    element = f"`{race.element}`{_of_owner(geometry, race)}"
     facts = Facts(mistake, accesses=_accesses(geometry, race), together=race.together, one_warp=one_warp)
     if race.together:
         threads = f"Thread {names[0]}{where} and thread {names[1]}{there}"
-        message = f"{threads} both {_verb(race, one, plural=True)} `{race.element}`{at_line(one.line)}.{end}"
+        message = f"{threads} both {_verb(race, one, plural=True)} {element}{at_line(one.line)}.{end}"
         return example, message, facts
     message = (
-        f"Thread {names[0]}{where} {_verb(race, one)} `{race.element}`{at_line(one.line)}."
+        f"Thread {names[0]}{where} {_verb(race, one)} {element}{at_line(one.line)}."
         f" Thread {names[1]}{there} {_verb(race, other)} it{at_line(other.line)}"
         f"{f'.{end}' if race.atomic else _missing(race, block_barrier=block_barrier)}"
     )
     return example, message, facts
+
+
+def _in_cluster(race: Race) -> bool:
+    """Whether threads of two blocks use the shared memory of one."""
+    return race.apart and race.owner is not None
+
+
+def _of_owner(geometry: Geometry, race: Race) -> str:
+    """` of block (1,0)`, if the memory may be of another block than the threads."""
+    if race.owner is None or {race.earlier.block, race.later.block} == {race.owner}:
+        return ""
+    return f" of block {geometry.block_name(geometry.numbered(race.owner))}"
 
 
 def _accesses(geometry: Geometry, race: Race) -> tuple[Access, ...]:
@@ -184,10 +230,13 @@ def _missing(race: Race, *, block_barrier: bool) -> str:
         return ". Without `fence.proxy.async` between them, the asynchronous operation may miss the write."
     if race.earlier.transfer and (race.earlier.block, race.earlier.thread) == (race.later.block, race.later.thread):
         return ". Between them, the thread doesn't wait for the asynchronous operation."
-    if race.earlier.transfer and not race.apart:
+    together = not race.apart or _in_cluster(race)
+    if race.earlier.transfer and together:
         return ". Between them, nothing waits for the asynchronous operation."
-    if race.later.transfer and not race.apart:
+    if race.later.transfer and together:
         return ", with no barrier between them."
+    if _in_cluster(race):
+        return ", with no barrier of the cluster between them."
     if race.apart:
         return ". Blocks run in any order, and `__syncthreads()` works only inside a block."
     if race.earlier.kind is Kind.COPY:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from kernels.device.observers.clocks import Clocks, Groups
 from kernels.device.observers.conflicts import Index, Order
-from kernels.device.observers.entries import ENTRY, LANE_BITS, Entries, Noted, cell_of, in_order
+from kernels.device.observers.entries import ENTRY, LANE_BITS, Entries, Noted, cell_of, in_order, owner_of
 from kernels.device.observers.knowledge import Moment
+from kernels.device.observers.lifetimes import Lifetimes
 from kernels.device.observers.race_report import Party, Race, RaceReport, stored_text
 from kernels.device.observers.suspects import Flags, Suspects
 from kernels.device.ptx.module import Unsupported
@@ -24,7 +25,7 @@ from kernels.device.state.accesses import Access, Kind, Strength, Transfer, Wher
 from kernels.device.state.element_names import element_name, plain_name
 from kernels.device.state.findings import Findings
 from kernels.device.state.geometry import WARP
-from kernels.device.state.machine import Machine, Unwatched
+from kernels.device.state.machine import EXIT, Machine, Unwatched
 from kernels.device.state.mask import Mask
 from kernels.device.state.space import Allocation
 from kernels.verdict import Severity
@@ -75,6 +76,7 @@ class RaceObserver(Unwatched):
         self._clocks.start(machine)
         self._fresh: set[object] = set()
         self._last: Moment | None = None
+        self._lifetimes = Lifetimes(machine)
 
     # -- events -------------------------------------------------------------------------------------------------------
 
@@ -109,7 +111,10 @@ class RaceObserver(Unwatched):
         noted = Noted(self._machine, access, moment, self._moment, self._event, variable, self._site(access))
         if access.transfer is not None and access.lanes is not None:
             noted.end_by(slice(None), access.transfer, self._clocks.lines(access.transfer, access.lanes))
-            noted.shown = self._clocks.shown(access.lanes, access.allocation.space)
+            if access.transfer.proxy:
+                noted.shown = self._clocks.shown(access.lanes, access.allocation.space)
+        if access.owners is not None and (early := self._lifetimes.record(noted, self._clocks.knowledge)) is not None:
+            self._report.outlive(self._lines[access.where.pc], early)
         if block is not None:
             self._block.append(noted)
         if grid is not None:
@@ -132,6 +137,8 @@ class RaceObserver(Unwatched):
         self._note(access)
         if access.transfer is not None:  # no fence of its thread makes anything visible with it
             return
+        if access.allocation.clustered and access.where.looks:
+            self._lifetimes.looked(access, self._event)
         unit = self._suspects.unit(access.allocation.name)
         try:
             self._clocks.update(access, unit, acquires=acquires, releases=releases)
@@ -155,8 +162,8 @@ class RaceObserver(Unwatched):
             if noted.access is access:
                 noted.end_by(chosen, transfer, self._clocks.lines(transfer, access.lanes[chosen]))
 
-    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable) -> None:
-        self._clocks.ends_with(transfer, lanes, key)
+    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable, shift: int = 0) -> None:
+        self._clocks.ends_with(transfer, lanes, key, shift)
 
     def ended(self, transfer: Transfer, lanes: NDArray[np.intp], together: int) -> None:
         self._clocks.ended(transfer, lanes, together)
@@ -167,6 +174,9 @@ class RaceObserver(Unwatched):
     def acquire_proxy(self, mask: Mask | None, proxy: str) -> None:
         self._clocks.acquire_proxy(mask, proxy)
 
+    def fence_begin(self, mask: Mask | None) -> None:
+        self._clocks.fence_begin(mask)
+
     def barrier(self, blocks: NDArray[np.bool_] | None) -> None:
         self._clocks.barrier(blocks)
         if blocks is None:
@@ -175,11 +185,13 @@ class RaceObserver(Unwatched):
     def met(self, groups: Groups) -> None:
         self._clocks.met(groups)
 
-    def arrive(self, key: Hashable, mask: Mask | None) -> None:
-        self._clocks.arrive(key, mask)
+    def arrive(self, key: Hashable, mask: Mask | None, shift: int = 0, *, releases: bool = True) -> None:
+        self._clocks.arrive(key, mask, shift, releases=releases)
+        if key == EXIT:
+            self._lifetimes.exited(mask)
 
-    def wait(self, key: Hashable, mask: Mask | None) -> None:
-        self._clocks.wait(key, mask)
+    def wait(self, key: Hashable, mask: Mask | None, shift: int = 0) -> None:
+        self._clocks.wait(key, mask, shift)
 
     def fence(self, mask: Mask | None, scope: Strength, *, acquires: bool, releases: bool) -> None:
         if acquires:
@@ -188,6 +200,8 @@ class RaceObserver(Unwatched):
             self._clocks.release(mask, scope)
 
     def finish(self) -> None:
+        for pc, late in self._lifetimes.finish(self._clocks, self._order(one_block=True)):
+            self._report.outlive(self._lines[pc], late)
         self.barrier(None)
         self._block.clear()
         self._rows = self._rows[:0]
@@ -245,7 +259,8 @@ class RaceObserver(Unwatched):
         self._keep(entries, suspects, passed)
 
     def _alike(self, noted: Noted) -> bool:
-        return noted.alike and noted.access.allocation.name not in self._suspects.transferred
+        name = noted.access.allocation.name
+        return noted.alike and name not in self._suspects.transferred | self._suspects.remote
 
     def _too_many(self, entries: Sequence[Entries], who: str, when: str, advice: str) -> Unsupported:
         """Return why these aren't compared, at the instruction that made most of them."""
@@ -273,6 +288,10 @@ class RaceObserver(Unwatched):
             writes = np.array([site.kind.writes for site in self._sites], np.bool_)
             names = np.array([each.name in self._suspects.transferred for each in self._allocations], np.bool_)
             lasting |= (writes & names)[entries["site"]]
+        if self._suspects.remote:
+            # Other blocks go on to use this memory, whatever its own block's barriers order.
+            remote = np.array([each.name in self._suspects.remote for each in self._allocations], np.bool_)
+            lasting |= remote[entries["site"]] & ~self._known_in_cluster(entries, passed)
         lasting &= ~np.isin(entries["event"] >> LANE_BITS, under_way)
         # After so many races, more accesses to racing cells would only raise the count.
         enough = self._found.total() > _ENOUGH
@@ -282,8 +301,31 @@ class RaceObserver(Unwatched):
         used |= {noted.when for noted in self._block}
         self._moments = {number: self._moments[number] for number in used & self._moments.keys()}
 
+    def _known_in_cluster(self, entries: Entries, passed: NDArray[np.int64]) -> Flags:
+        """Whether all threads of the cluster already come after an access."""
+        machine, others = self._machine, self._clocks.now().others
+        if others is None:
+            return np.zeros(len(entries), np.bool_)
+        # Threads of a block that know different things are taken to know nothing.
+        known = np.where((others == others[:1]).all(axis=0), others[0], 0)
+        size, order = machine.launch.cluster_blocks, self._order(one_block=True)
+        first = entries["column"] - entries["column"] % size
+        found = np.ones(len(entries), np.bool_)
+        for rank in range(size):
+            own = (entries["column"] == first + rank) & (entries["home"] >= 0)
+            after = order.covered(known[first + rank], entries)
+            found &= np.where(own, entries["interval"] < passed[entries["column"]], after)
+        return found
+
     def _order(self, *, one_block: bool) -> Order:
-        return Order(self._clocks.knowledge, self._moments, self._sites, one_block=one_block, by_order=self._by_order)
+        return Order(
+            self._clocks.knowledge,
+            self._moments,
+            self._sites,
+            one_block=one_block and not self._suspects.remote,
+            by_order=self._by_order,
+            launch=self._machine.launch,
+        )
 
     def _compare(self, order: Order, entries: Entries, columns: int) -> Flags:
         """Report the races among the entries of `columns` blocks. Return which entries remain suspects."""
@@ -334,11 +376,15 @@ class RaceObserver(Unwatched):
         if severity is Severity.ERROR:
             self._found[frozenset((int(earlier["site"]), int(later["site"])))] += count
         allocation = self._allocations[int(later["site"])]
-        cell = cell_of(int(later["key"]), columns, shared=allocation.space == "shared")
+        shared = allocation.space == "shared"
+        cell = cell_of(int(later["key"]), columns, shared=shared)
+        owner = None
+        if shared and self._machine.launch.cluster_blocks > 1:
+            owner = int(self._machine.geometry.numbers[owner_of(int(later["key"]), columns)])
         element = element_name(allocation, cell * self._suspects.unit(allocation.name))
         together = int(earlier["event"]) >> LANE_BITS == int(later["event"]) >> LANE_BITS
         parties = self._party(earlier), self._party(later)
-        race = Race(*parties, element, count, severity, together=together, atomic=atomic, unshown=unshown)
+        race = Race(*parties, element, count, severity, together=together, atomic=atomic, unshown=unshown, owner=owner)
         self._report.add(race)
 
     def _party(self, entry: np.void) -> Party:

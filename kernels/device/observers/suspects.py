@@ -31,6 +31,7 @@ class Suspects:
     flags: cells for which threads wait, with volatile loads in a loop
     fine: variables that are accessed in pieces smaller than a word; their cells here are still words
     transferred: variables that the async proxy accesses
+    remote: shared variables that threads of other blocks of the cluster access
     """
 
     block: dict[str, Flags] = field(default_factory=dict)
@@ -38,6 +39,7 @@ class Suspects:
     flags: dict[str, Flags] = field(default_factory=dict)
     fine: set[str] = field(default_factory=set)
     transferred: set[str] = field(default_factory=set)
+    remote: set[str] = field(default_factory=set)
 
     def __bool__(self) -> bool:
         return bool(self.block or self.grid)
@@ -152,8 +154,13 @@ class SuspectFinder(Unwatched):
     def record(self, access: Access) -> None:
         if access.where.size < _WORD:
             self.suspects.fine.add(access.allocation.name)
+        if access.owners is not None:
+            self.suspects.remote.add(access.allocation.name)
         if access.transfer is not None:
             self._transfers(access)
+            return
+        if access.owners is not None:
+            self._suspect(access)
             return
         if access.where.pc in self._polls:
             polled = np.zeros(len(access.allocation.words), np.bool_)
@@ -173,15 +180,21 @@ class SuspectFinder(Unwatched):
         self._transfers(access)
 
     def _transfers(self, access: Access) -> None:
-        """Note an operation of the async proxy. Barriers of blocks don't order it, so all of its cells are suspects."""
+        """Note an operation of the async proxy. Barriers of blocks don't order it."""
+        self.suspects.transferred.add(access.allocation.name)
+        self._suspect(access)
+
+    def _suspect(self, access: Access) -> None:
+        """Let all cells of an access be suspects, because barriers of blocks don't order it."""
         name, shared = access.allocation.name, access.allocation.space == "shared"
         cells = np.zeros(len(access.allocation.words), np.bool_)
         cells[access.cells(self._machine.shape, _WORD)[0]] = True
-        self.suspects.transferred.add(name)
         _add(self.suspects.block if shared else self.suspects.grid, name, cells)
 
     def update(self, access: Access, *, acquires: bool, releases: bool) -> None:  # noqa: ARG002
-        variable = access.allocation.space, access.allocation.name
+        # A block's barrier doesn't end the use of memory that other blocks use, too.
+        space = "global" if access.allocation.clustered else access.allocation.space
+        variable = space, access.allocation.name
         self._changes.setdefault(variable, set()).add(access.where.change)
         self.record(access)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kernels.device.ptx.module import Immediate, Instruction
-from kernels.device.ptx.program import is_barrier, is_product, is_tensor, is_warp_sync
+from kernels.device.ptx.program import is_barrier, is_cluster_barrier, is_product, is_tensor, is_warp_sync
 
 _SHUFFLES = {"up": "__shfl_up_sync", "down": "__shfl_down_sync", "bfly": "__shfl_xor_sync", "idx": "__shfl_sync"}
 _VOTES = {"all": "__all_sync", "any": "__any_sync", "uni": "__uni_sync", "ballot": "__ballot_sync"}
@@ -57,6 +57,8 @@ def _barrier(instruction: Instruction) -> str:
 
 def rule(instruction: Instruction) -> str:
     """State which threads must reach the call at which threads wait."""
+    if is_cluster_barrier(instruction):
+        return "All threads of a cluster that haven't returned must arrive at its barrier."
     if is_product(instruction):
         return f"All 128 threads of four warps must reach the same {waiting_place(instruction)}."
     if is_tensor(instruction):

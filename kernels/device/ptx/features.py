@@ -11,8 +11,10 @@ _FEATURES = (
     (r"cp\.[\w.]*\bbulk\b.*multicast", "copies to several blocks (multicast)"),
     (r"cp\.[\w.]*\btensor\b", "this form of copies with a tensor map"),
     (r"tensormap\b", "changes of a tensor map"),
-    (r"(barrier\.cluster|mapa|getctarank|clusterlaunchcontrol)\b|.*shared::cluster", "thread block clusters"),
-    (r"mov .*%(n?cluster|is_explicit_cluster)", "thread block clusters"),
+    (
+        r"(barrier\.cluster|mapa|getctarank|clusterlaunchcontrol)\b|.*shared::cluster",
+        "this form of clusters' instructions",
+    ),
     (r"cp\.(reduce\.)?async\.bulk\b|multimem\b", "this form of bulk copies"),
     (r"(tex|tld4|txq)\b", "textures"),
     (r"(suld|sust|sured|suq)\b", "surfaces"),

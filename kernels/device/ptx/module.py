@@ -167,12 +167,14 @@ class Bounds:
     block: the only possible block, from `__block_size__`; () for any
     cluster: the blocks of a cluster, from `__cluster_dims__`; () for none
     counts_clusters: whether the grid's size counts clusters instead of blocks
+    most_in_cluster: the most blocks in a cluster, from `__launch_bounds__`; 0 for any
     """
 
     most_threads: int = 0
     block: tuple[int, ...] = ()
     cluster: tuple[int, ...] = ()
     counts_clusters: bool = False
+    most_in_cluster: int = 0
 
 
 @dataclass(slots=True)

@@ -197,6 +197,8 @@ class _FunctionReader:
             function.bounds = replace(function.bounds, block=numbers)
         elif word == ".reqnctapercluster":
             function.bounds = replace(function.bounds, cluster=numbers)
+        elif word == ".maxclusterrank":
+            function.bounds = replace(function.bounds, most_in_cluster=numbers[0])
 
     def _parameters(self, variables: VariableReader | None = None) -> list[Variable]:
         self._tokens.expect("(")

@@ -68,9 +68,14 @@ def is_barrier(instruction: Instruction) -> bool:
 def is_mbarrier(instruction: Instruction) -> bool:
     """Whether the instruction uses a barrier in shared memory."""
     opcode = instruction.opcode
-    if opcode.startswith("cp.async.bulk."):
+    if opcode.startswith(("cp.async.bulk.", "st.async.", "red.async.")):
         return ".mbarrier::" in opcode
     return opcode.startswith(("mbarrier.", "cp.async.mbarrier.")) and not opcode.startswith("mbarrier.pending")
+
+
+def is_cluster_barrier(instruction: Instruction) -> bool:
+    """Whether threads arrive at the barrier of their cluster here, or wait at it."""
+    return instruction.opcode.startswith("barrier.cluster.")
 
 
 def is_warp_sync(instruction: Instruction) -> bool:
@@ -94,8 +99,9 @@ def is_jump(instruction: Instruction) -> bool:
 
 
 def is_scheduled(instruction: Instruction) -> bool:
-    """Whether the scheduler does the instruction's work: a jump, or a barrier of a block."""
-    return instruction.head in _WAYS or is_barrier(instruction) or is_mbarrier(instruction)
+    """Whether the scheduler does the instruction's work: a jump, or a barrier of a block or a cluster."""
+    waits = is_barrier(instruction) or is_mbarrier(instruction) or is_cluster_barrier(instruction)
+    return instruction.head in _WAYS or waits
 
 
 def results(instruction: Instruction) -> tuple[str, ...]:
@@ -153,7 +159,7 @@ def basic_blocks(instructions: list[Instruction], targets: Mapping[str, int]) ->
     """
     starts = {0, *targets.values()}
     for index, instruction in enumerate(instructions):
-        if is_jump(instruction) or is_barrier(instruction) or is_mbarrier(instruction):
+        if is_jump(instruction) or is_scheduled(instruction):
             starts.add(index + 1)
         elif is_warp_sync(instruction):
             starts.update((index, index + 1))

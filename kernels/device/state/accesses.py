@@ -14,6 +14,7 @@ from kernels.device.state.space import Allocation, Shape
 from kernels.device.state.values import Lanes
 
 Cells = NDArray[np.int64]
+Chosen = NDArray[np.intp] | NDArray[np.bool_] | slice
 Numbers = NDArray[np.int64]
 
 
@@ -29,12 +30,13 @@ class Kind(Enum):
 
 
 class Strength(IntEnum):
-    """The strength of an access: plain, volatile, or atomic for the threads of a block or of the device."""
+    """The strength of an access: plain, volatile, or atomic for the threads of a block, a cluster or the device."""
 
     PLAIN = 0
     VOLATILE = 1
     BLOCK = 2
-    DEVICE = 3
+    CLUSTER = 3
+    DEVICE = 4
 
     @property
     def atomic(self) -> bool:
@@ -50,6 +52,9 @@ OLD = "old"
 
 BLIND = "blind"
 """The change of an atomic whose old value isn't used, but that doesn't commute even with itself."""
+
+BEGIN = "begin"
+"""The change that makes a barrier in shared memory, for which there is a fence of its own."""
 
 HALF_FENCE = "half of a fence"
 """A proxy that stands for what threads released to the async proxy, until a later thread acquires it."""
@@ -90,6 +95,7 @@ class Access:
     words, shift: the word of each thread, `words + shift`; `words` is None if all use the same word
     offsets: instead of words, byte offsets
     lanes: the threads of these offsets
+    owners: the columns of the blocks whose copies they access; None for their own blocks
     flight: for an asynchronous copy, when each of the listed threads waited for it
     transfer: for an operation of the async proxy, what ends it
     failed: for a compare-and-swap, the listed threads that wrote nothing
@@ -103,6 +109,7 @@ class Access:
     shift: int = 0
     offsets: NDArray[np.int64] | None = None
     lanes: NDArray[np.intp] | None = None
+    owners: NDArray[np.intp] | None = None
     flight: Flight | None = None
     transfer: Transfer | None = None
     failed: NDArray[np.bool_] | None = None
@@ -111,9 +118,11 @@ class Access:
 
     @property
     def strength(self) -> Strength:
-        """Return its strength for all threads that can access the memory: for shared memory, the threads of a block."""
-        strength = self.where.strength
-        return Strength.DEVICE if strength.atomic and self.allocation.space == "shared" else strength
+        """Return its strength. DEVICE also means that its scope has all threads that can access the memory."""
+        strength, allocation = self.where.strength, self.allocation
+        if strength.atomic and allocation.space == "shared":
+            return Strength.DEVICE if strength >= Strength.CLUSTER or not allocation.clustered else strength
+        return strength
 
     @property
     def alike(self) -> bool:
@@ -131,7 +140,8 @@ class Access:
         if self.stored is not None:
             name = f"{name} {hash(self.stored.tobytes())}"
         if self.offsets is not None and self.lanes is not None:
-            return (pc, name, hash(self.offsets.tobytes()), hash(self.lanes.tobytes()))
+            owners = None if self.owners is None else hash(self.owners.tobytes())
+            return (pc, name, hash(self.offsets.tobytes()), hash(self.lanes.tobytes()), owners)
         words = None if self.words is None else self.words.digest
         return (pc, name, words, self.shift, self.mask and self.mask.digest)
 
@@ -163,6 +173,14 @@ class Access:
             starts, lanes = np.tile(starts, 2), np.concatenate((lanes, others))
         return starts, lanes
 
+    def columns(self, lanes: Numbers, shape: Shape, unit: int) -> Numbers:
+        """Return the column of each copy's block, for the threads that `cells` returns; 0 for global memory."""
+        if self.allocation.space != "shared":
+            return np.zeros_like(lanes)
+        if self.owners is None:
+            return lanes % shape.blocks
+        return np.repeat(self.owners.astype(np.int64), max(1, self.where.size // unit))
+
 
 NEVER = np.int64(1) << 38
 
@@ -187,19 +205,35 @@ class Transfer:
 
     line: of operations that end one after the other: those of a barrier in shared memory, or of each thread's groups
     times: for each listed thread, the place in this line, from 1 on
+    proxy: whether it needs a fence to see what threads wrote before
     """
 
     line: Hashable
     times: Numbers
+    proxy: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Threads `lanes` that access one variable at byte `offsets`."""
+    """Threads `lanes` that access one variable at byte `offsets`.
+
+    owners: the columns of the blocks whose shared memory they access; None for their own blocks
+    """
 
     allocation: Allocation
     offsets: NDArray[np.int64]
     lanes: NDArray[np.intp]
+    owners: NDArray[np.intp] | None = None
+
+    def some(self, chosen: Chosen) -> Part:
+        """Return the part of some threads, by their places in the list."""
+        owners = None if self.owners is None else self.owners[chosen]
+        return Part(self.allocation, self.offsets[chosen], self.lanes[chosen], owners)
+
+    def copies(self, shape: Shape) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the thread and the block of each copy that is accessed."""
+        thread, column = np.divmod(self.lanes, shape.blocks)
+        return thread, column if self.owners is None else self.owners
 
 
 @dataclass(slots=True)

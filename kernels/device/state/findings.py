@@ -48,7 +48,7 @@ class Findings:
         """Count a finding.
 
         describe: returns the example, the sentence and its facts; it is called only the first time
-        late: whether it says nothing new if another finding names its line
+        late: whether it says nothing new if another error names its line
         """
         key = (kind, line, other_line, severity)
         found = self._late if late else self._found
@@ -63,7 +63,8 @@ class Findings:
         return any(found == kind for found, _, _, _ in self._found)
 
     def result(self) -> tuple[Finding, ...]:
-        named = {each for _, line, other, _ in self._found for each in (line, other)}
+        errors = [key for key in self._found if key[3] is Severity.ERROR]
+        named = {each for _, line, other, _ in errors for each in (line, other)}
         late = {key: seen for key, seen in self._late.items() if key[1] not in named}
         return tuple(
             Finding(kind, seen.message, line, other, seen.count, seen.example, severity, facts=seen.facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,10 @@ class Geometry:
     def numbered(self, block: int) -> Coordinates:
         return _coordinates(block, self.launch.grid)
 
+    def cluster(self, block: int) -> int:
+        """Return the number of a block's cluster."""
+        return int(clusters_of(self.launch, np.array([block]))[0])
+
     def who(self, lane: int) -> tuple[Coordinates, Coordinates]:
         thread, column = divmod(lane, self.shape.blocks)
         return self.block(column), self.thread(thread)
@@ -57,6 +62,29 @@ class Geometry:
         """Return the beginning of a sentence: `Thread (3,1) of block (0,1)`."""
         block, thread = self.who(lane)
         return f"Thread {self.thread_name(thread)} of block {self.block_name(block)}"
+
+
+def clusters_of(launch: Launch, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of the clusters to which blocks belong."""
+    (x, y, _), (across, down, deep) = launch.grid, launch.cluster
+    found: NDArray[np.int64] = blocks % x // across + x // across * (
+        blocks // x % y // down + y // down * (blocks // (x * y) // deep)
+    )
+    return found
+
+
+def by_cluster(launch: Launch, blocks: Sequence[int]) -> Sequence[int]:
+    """Return the blocks of all clusters to which some blocks belong, cluster by cluster, each in the order of ranks."""
+    if launch.cluster_blocks == 1:
+        return blocks
+    (x, y, _), (across, down, deep) = launch.grid, launch.cluster
+    number = np.unique(clusters_of(launch, np.asarray(blocks, np.int64)))[:, np.newaxis]
+    rank = np.arange(launch.cluster_blocks)
+    in_x = number % (x // across) * across + rank % across
+    in_y = number // (x // across) % (y // down) * down + rank // across % down
+    in_z = number // (x // across * (y // down)) * deep + rank // (across * down)
+    found: list[int] = (in_x + x * (in_y + y * in_z)).reshape(-1).tolist()
+    return found
 
 
 def _coordinates(number: int, extent: Coordinates) -> Coordinates:

@@ -153,6 +153,25 @@ def special_registers(geometry: Geometry) -> Mapping[str, Value]:
     return found
 
 
+def cluster_registers(geometry: Geometry) -> Mapping[str, Value]:
+    """Return the special registers about clusters."""
+    grid, cluster = geometry.launch.grid, geometry.launch.cluster
+    size = geometry.launch.cluster_blocks
+    blocks = geometry.numbers.reshape(1, -1)
+    found: dict[str, Value] = {}
+    for axis, letter in enumerate("xyz"):
+        place = _axis(blocks, grid, axis).astype(np.int32)
+        found[f"%clusterid.{letter}"] = from_array(place // cluster[axis])
+        found[f"%cluster_ctaid.{letter}"] = from_array(place % cluster[axis])
+        found[f"%nclusterid.{letter}"] = uniform(grid[axis] // cluster[axis], 32)
+        found[f"%cluster_nctaid.{letter}"] = uniform(cluster[axis], 32)
+    # The blocks of a chunk are in the order of their clusters and ranks.
+    found["%cluster_ctarank"] = from_array((np.arange(blocks.size, dtype=np.int32) % size).reshape(1, -1))
+    found["%cluster_nctarank"] = uniform(size, 32)
+    found["%is_explicit_cluster"] = uniform(size > 1, 1)
+    return found
+
+
 def _axis(numbers: Any, extent: Coordinates, axis: int) -> Array:
     x, y, _ = extent
     if extent[axis] == 1:
@@ -167,6 +186,8 @@ def address_of(kind: str, start: int) -> int:
 
 
 Grid = NDArray[np.bool_]
+EXIT = "exit"
+"""The object of a block at which its threads arrive when they return, in a launch with clusters."""
 
 
 class Unwatched:
@@ -194,8 +215,8 @@ class Unwatched:
     def transferred(self, access: Access, chosen: Grid, transfer: Transfer) -> None:
         """Asynchronous copies of the chosen threads now end like operations of the async proxy."""
 
-    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable) -> None:
-        """Operations of the async proxy end before the object `key` of their block is complete."""
+    def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable, shift: int = 0) -> None:
+        """Operations of the async proxy end before an object of a block, as for `arrive`, is complete."""
 
     def ended(self, transfer: Transfer, lanes: NDArray[np.intp], together: int) -> None:
         """Threads have waited for their operations of the async proxy up to these times.
@@ -209,17 +230,23 @@ class Unwatched:
     def acquire_proxy(self, mask: Mask | None, proxy: str) -> None:
         """Threads executed the second half of such a fence. Threads before them executed the first."""
 
+    def fence_begin(self, mask: Mask | None) -> None:
+        """Threads executed the fence for barriers in shared memory that they made."""
+
     def barrier(self, blocks: Grid | None) -> None:
         """All threads of the given blocks (None: of all) met at a barrier."""
 
     def met(self, groups: NDArray[np.int64]) -> None:
         """Threads of one block with the same number, 0 or more, met at their own barrier."""
 
-    def arrive(self, key: Hashable, mask: Mask | None) -> None:
-        """Threads arrived at an object of their block for which other threads wait."""
+    def arrive(self, key: Hashable, mask: Mask | None, shift: int = 0, *, releases: bool = True) -> None:
+        """Threads arrived at an object of the block `shift` columns after their own, for which other threads wait.
 
-    def wait(self, key: Hashable, mask: Mask | None) -> None:
-        """Threads have seen that an object of their block is complete."""
+        releases: whether what they did before comes before what waiting threads do next
+        """
+
+    def wait(self, key: Hashable, mask: Mask | None, shift: int = 0) -> None:
+        """Threads have seen that an object of such a block is complete."""
 
     def fence(self, mask: Mask | None, scope: Strength, *, acquires: bool, releases: bool) -> None:
         """Threads executed a fence, which may only acquire or only release."""

@@ -22,6 +22,7 @@ class Place:
 _WIDEST = 64
 _KNOWN = re.compile(
     r"%(tid|ntid|ctaid|nctaid)\.[xyz]|%(laneid|warpid|nwarpid|smid|nsmid|gridid|dynamic_smem_size)|%lanemask_\w\w"
+    r"|%(n?clusterid|cluster_n?ctaid)\.[xyz]|%cluster_n?ctarank|%is_explicit_cluster"
 )
 _ENVIRONMENT = re.compile(r"%envreg\d+")
 """Facts from the driver about the launch, such as the address of a cooperative grid's barrier. Here there are none."""
@@ -128,4 +129,6 @@ class Operands:
 
 
 def special_bits(name: str) -> int:
+    if name == "%is_explicit_cluster":
+        return 1
     return 64 if name in {"%gridid", "%clock64", "%globaltimer"} else 32

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +27,17 @@ _SHARED_SHIFT = 20
 _DESCRIBED = 1 << 18
 """Descriptors of matrices hold so much of a shared address."""
 _LOCAL_SHIFT = 24
+CLUSTER = "cluster"
+"""The space of accesses to the shared memory of any block of a cluster."""
+_RANK_SHIFT = 27
+_MOST_RANK = 14
+"""Larger ranks than a cluster can have become this one, so that 32 bits are enough."""
 _POISON = 0x7FFF_DEAD
 WRITTEN = 0b1111
 
 Words = NDArray[np.uint32]
 Index = NDArray[np.intp]
+Addresses = TypeVar("Addresses", int, NDArray[np.int64])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +61,14 @@ class Allocation:
     followed: whether its accesses are watched for data races (global memory: only if the kernel writes to it)
     seen: whether it was read unwatched
     missed: whether the kernel wrote to it after such a read
+    clustered: whether the threads of several blocks can access one copy: shared memory in clusters
     origins: for local memory, the origins of unset values stored in it; made with the first one
     tensor: for the memory of a tensor map, the tensor
     """
 
-    __slots__ = ("_own", "_stride", "columns", "copies", "element", "flat", "flat_valid", "followed", "missed", "name",
-                 "origins", "seen", "shape", "size", "space", "start", "tensor", "valid", "words", "writable",
+    __slots__ = ("_own", "_stride", "clustered", "columns", "copies", "element", "flat", "flat_valid", "followed",
+                 "missed", "name", "origins", "seen", "shape", "size", "space", "start", "tensor", "valid", "words",
+                 "writable",
                  "writers")  # fmt: skip
 
     def __init__(
@@ -93,6 +101,7 @@ class Allocation:
         self.followed = space == "shared"
         self.seen = False
         self.missed = False
+        self.clustered = False
         self.element = 4
         self.shape: tuple[int, ...] = ()
         self.tensor: Tensor | None = None
@@ -246,12 +255,33 @@ class Memory:
         return self._windows.get((space, address >> _SHIFTS[space]))
 
 
+def in_block(addresses: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the addresses of the same places in the shared memory of the blocks with these ranks in their clusters."""
+    tags = np.where((ranks < 0) | (ranks > _MOST_RANK), _MOST_RANK, ranks) + 1 << _RANK_SHIFT
+    found: NDArray[np.int64] = own_address(addresses) | tags
+    return found
+
+
+def own_address(addresses: Addresses) -> Addresses:
+    """Return addresses in shared memory without a block's rank. Bits of a generic address stay."""
+    return addresses & ~(_MOST_RANK + 1 << _RANK_SHIFT)
+
+
+def rank_of(addresses: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the ranks in addresses in shared memory; -1 without one, for the thread's own block."""
+    found: NDArray[np.int64] = (addresses >> _RANK_SHIFT & _MOST_RANK + 1) - 1
+    return found
+
+
 _SHIFTS = {"global": GENERIC_SHIFT, "shared": _SHARED_SHIFT, "local": _LOCAL_SHIFT}
-_KINDS = {"global": "global", "const": "global", "shared": "shared", "local": "local", "param": "local"}
+_KINDS = {
+    "global": "global", "const": "global", "shared": "shared", "shared::cta": "shared", "shared::cluster": CLUSTER,
+    "local": "local", "param": "local",
+}  # fmt: skip
 
 
 def kind_of(space: str) -> str:
-    """Return the kind of memory of a PTX state space."""
+    """Return the kind of memory of a PTX state space; CLUSTER stands for the shared memory of several blocks."""
     return _KINDS[space]
 
 

@@ -15,7 +15,7 @@ from kernels.wording import did_you_mean
 
 _MOST_NAMED = 40
 # Almost a launch comment. Prose about Tilelab has no key with a value right after the name.
-_NEARLY = re.compile(r"[\s*]*+/?[!@#]?\s*+tilelab[\s:,]++(?:grid|block|shared|tile)\s*=", re.IGNORECASE)
+_NEARLY = re.compile(r"[\s*]*+/?[!@#]?\s*+tilelab[\s:,]++(?:grid|block|shared|cluster|tile)\s*=", re.IGNORECASE)
 
 
 def find_launch_comment(comments: Iterable[Comment]) -> LaunchOverride | Finding | None:

@@ -71,6 +71,7 @@ class Device:
         grid: int | tuple[int, ...] = 1,
         block: int | tuple[int, ...] = 32,
         shared: int = 0,
+        cluster: int | tuple[int, ...] = 1,
         n: int = 32,
         values: int = 64,
         columns: int = 0,
@@ -84,7 +85,7 @@ class Device:
             Buffer("M", np.arange(values, dtype=np.float32), initialised=True, columns=columns),
             Buffer("P", np.full(n, np.nan, np.float32), initialised=False, columns=columns),
         )
-        launch = Launch(triple(grid), triple(block), shared)
+        launch = Launch(triple(grid), triple(block), shared, triple(cluster))
         prepared = program(text, self.arch, defines)
         limit = budget if isinstance(budget, Budget) else Budget(budget)
         execution = run(prepared, launch, ("M", "P", n, *maps), buffers, budget=limit, **options)

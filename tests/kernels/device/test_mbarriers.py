@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.device import Schedule, Unsupported
+from kernels.device import Schedule
 from kernels.verdict import Verdict
 from tests.kernels.device.kernels import HEAD, THREAD, Story, line, lines, only
 
@@ -238,16 +238,3 @@ def test_a_use_that_is_wrong(device, way, kind):
 
     assert [each.kind for each in found] == [kind]
     assert found[0].line is not None
-
-
-@pytest.mark.parametrize("instruction", ["mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0], 1;"])
-def test_what_is_not_emulated_has_its_line(device, instruction):
-    text = f"""{BARRIER}{HEAD} {{
-  __shared__ Token barrier;
-  asm volatile("{instruction}" :: "r"(at(&barrier)));  //@ bad
-  P[threadIdx.x] = 0;
-}}"""
-
-    with pytest.raises(Unsupported) as caught:
-        device.run(text)
-    assert caught.value.line == line(text, "bad")

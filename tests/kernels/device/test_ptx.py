@@ -148,7 +148,7 @@ def test_a_kernel_of_another_name():
         ("mbarrier.pending_tx.shared.b64 [%rd1], 5;", "mbarrier.pending_tx"),
         ("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "tex"),
         ("mov.u32 %r1, %nonsense;", ""),
-        ("barrier.cluster.arrive.aligned;", "barrier.cluster"),
+        ("barrier.cluster.sync.aligned;", "barrier.cluster"),
         ("bar.arrive 1;", ""),
         ("bar.sync 1, 32, 32;", ""),
     ],

@@ -65,10 +65,6 @@ mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f, f, f, f}, {r, r}, {r, r
     ("instruction", "words"),
     [
         (SPARSE, "sparse matrices"),
-        ("{.reg .b32 r; mov.u32 r, %cluster_ctarank;}", "clusters"),
-        ("{.reg .b32 r; mov.u32 r, %nclusterid.x;}", "clusters"),
-        ("barrier.cluster.arrive;", "clusters"),
-        ("{.reg .b32 r; mapa.shared::cluster.u32 r, 0, 1;}", "clusters"),
         (
             (
                 "{.reg .b64 a; .reg .b16 h; mov.u64 a, 0; mov.b16 h, 0; cp.async.bulk.prefetch.tensor"

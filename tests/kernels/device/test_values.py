@@ -205,7 +205,7 @@ WRITES_ALL = f"{HEAD} {{ {THREAD} P[blockIdx.x * blockDim.x + t] = 1; }}"
     ("attribute", "grid", "block", "words"),
     [
         ("__block_size__((64, 1, 1))", 2, 32, "demands blocks of 64 x 1 x 1"),
-        ("__cluster_dims__(2, 1, 1)", 3, 32, "whole clusters of 2 x 1 x 1"),
+        ("__cluster_dims__(2, 1, 1)", 3, 32, "a multiple of the cluster"),
         ("__cluster_dims__(16, 1, 1)", 16, 32, "at most 8 blocks"),
     ],
 )

@@ -186,6 +186,11 @@ class TestFaults:
         assert kind_of(backend, text, Launch((1, 1, 1), block, shared)) is FaultKind.RESOURCES
         backend.wait()  # and the device goes on
 
+    def test_clusters_that_do_not_fit_the_grid(self) -> None:
+        text = "__global__ void k(float *out) { out[blockIdx.x] = 1; }"
+        launch = Launch((3, 1, 1), (1, 1, 1), 0, (2, 1, 1))
+        assert kind_of(CpuBackend(), text, launch) is FaultKind.RESOURCES
+
     def test_after_another_fault_nothing_works(self) -> None:
         backend = CpuBackend()
         good, _ = loaded(backend, "__global__ void k(float *out) { out[threadIdx.x] = 1; }")

@@ -1,0 +1,48 @@
+__device__ unsigned int own(const void* place) { return (unsigned int)__cvta_generic_to_shared(place); }
+
+__device__ unsigned int in_block(const void* place, unsigned int rank) {
+    unsigned int there;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(own(place)), "r"(rank));
+    return there;
+}
+
+__device__ unsigned int cluster_rank() {
+    unsigned int rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+__device__ void cluster_sync() {
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+__device__ float sum_of_block(const float* input, int n) {
+    __shared__ float sums[BLOCK_SIZE];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    sums[t] = i < n ? input[i] : 0;
+    for (int stride = blockDim.x / 2; stride > 0; stride /= 2) {
+        __syncthreads();
+        if (t < stride) sums[t] += sums[t + stride];
+    }
+    return sums[t];
+}
+
+//!tilelab grid=(2*ceil(n/(2*BLOCK_SIZE))) cluster=2
+__global__ void reduceKernel(float* input, float* output, int n) {
+    __shared__ float part;
+    __shared__ unsigned int ready;
+    unsigned int rank = cluster_rank(), seen = 0;
+    if (threadIdx.x == 0) ready = 0;
+    cluster_sync();
+    float sum = sum_of_block(input, n);
+    if (threadIdx.x == 0 && rank == 1) {
+        asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(in_block(&part, 0)), "f"(sum) : "memory");
+        asm volatile("fence.acq_rel.cluster;" ::: "memory");
+        asm volatile("st.relaxed.cluster.shared::cluster.u32 [%0], 1;" ::"r"(in_block(&ready, 0)) : "memory");
+    }
+    if (threadIdx.x == 0 && rank == 0) {
+        while (!seen) asm volatile("ld.acquire.cluster.shared::cta.u32 %0, [%1];" : "=r"(seen) : "r"(own(&ready)) : "memory");
+        output[blockIdx.x / 2] = sum + part;
+    }
+}

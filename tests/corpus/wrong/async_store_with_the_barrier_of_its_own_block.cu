@@ -1,0 +1,60 @@
+__device__ unsigned int own(const void* place) { return (unsigned int)__cvta_generic_to_shared(place); }
+
+__device__ unsigned int in_block(const void* place, unsigned int rank) {
+    unsigned int there;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(own(place)), "r"(rank));
+    return there;
+}
+
+__device__ unsigned int cluster_rank() {
+    unsigned int rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+__device__ void cluster_sync() {
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+__device__ void wait_for(unsigned long long* barrier, unsigned int parity) {
+    unsigned int done = 0;
+    while (!done)
+        asm volatile(
+            "{.reg .pred p;\n"
+            " mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+            " selp.b32 %0, 1, 0, p;}"
+            : "=r"(done) : "r"(own(barrier)), "r"(parity) : "memory");
+}
+
+__device__ float sum_of_block(const float* input, int n) {
+    __shared__ float sums[BLOCK_SIZE];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    sums[t] = i < n ? input[i] : 0;
+    for (int stride = blockDim.x / 2; stride > 0; stride /= 2) {
+        __syncthreads();
+        if (t < stride) sums[t] += sums[t + stride];
+    }
+    return sums[t];
+}
+
+//!tilelab grid=(4*ceil(n/(2*BLOCK_SIZE))) block=(BLOCK_SIZE/2) cluster=(4,1,1)
+__global__ void reduceKernel(float* input, float* output, int n) {
+    __shared__ float parts[4];
+    __shared__ unsigned long long stored;
+    unsigned int rank = cluster_rank();
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(own(&stored)) : "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 16;" ::"r"(own(&stored)) : "memory");
+    }
+    cluster_sync();
+    float sum = sum_of_block(input, n);
+    if (threadIdx.x == 0)
+        asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(
+                         in_block(&parts[rank], 0)),
+                     "f"(sum), "r"(own(&stored))
+                     : "memory");
+    if (rank > 0 || threadIdx.x > 0) return;
+    wait_for(&stored, 0);
+    output[blockIdx.x / 4] = parts[0] + parts[1] + parts[2] + parts[3];
+}

@@ -1,0 +1,16 @@
+#include <cooperative_groups.h>
+
+namespace cg = cooperative_groups;
+
+//!tilelab grid=(2*ceil(n/(2*BLOCK_SIZE))) cluster=(2)
+__global__ void reduceKernel(float* input, float* output, int n) {
+    __shared__ float total;
+    cg::cluster_group cluster = cg::this_cluster();
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x == 0) total = 0;
+    cluster.sync();
+    unsigned long long first = (unsigned long long)cluster.map_shared_rank(&total, 0);
+    if (i < n) asm volatile("red.relaxed.cta.add.f32 [%0], %1;" ::"l"(first), "f"(input[i]) : "memory");
+    cluster.sync();
+    if (cluster.block_rank() == 0 && threadIdx.x == 0) output[blockIdx.x / 2] = total;
+}
