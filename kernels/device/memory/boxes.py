@@ -37,7 +37,7 @@ def tile_words(machine: Machine, tensor_map: TensorMap, tile: Part) -> NDArray[n
     start = tile.allocation.start
     addresses = start + tile.offsets[:, np.newaxis] + np.arange(0, tensor_map.bytes, _WORD)
     offsets = swizzled(addresses, tensor_map.swizzle) - start
-    thread, block = np.divmod(tile.lanes[:, np.newaxis], machine.shape.blocks)
+    thread, block = (each[:, np.newaxis] for each in tile.copies(machine.shape))
     return tile.allocation.position((offsets // _WORD).astype(np.intp), thread, block, machine.shape)
 
 
