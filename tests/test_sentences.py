@@ -29,7 +29,7 @@ def called(node: ast.AST) -> str:
 def texts(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
-    name = node.args[:1] if isinstance(node, ast.Call) and called(node).endswith(("Story", "_story")) else []
+    name = node.args[:1] if isinstance(node, ast.Call) and called(node).lower().endswith("story") else []
     for part in ast.iter_child_nodes(node) if called(node) not in MARKS else ():
         if part not in name:  # what a test is called is not asserted
             yield from texts(part)

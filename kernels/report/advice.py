@@ -95,7 +95,7 @@ _GRID = "Correct `grid=` in the `//!tilelab` comment{at}."
 
 _LAUNCH_COMMENT = (
     "Correct the `//!tilelab` comment{at}. Each number of grid and block must be at least 1. A block has at most "
-    "1,024 threads, 48 KiB of shared memory and 64 K registers."
+    "1,024 threads and 64 K registers, and usually 48 KiB of shared memory."
 )
 
 
@@ -116,6 +116,10 @@ _REPAIRS: Mapping[Mistake, str] = {
     Mistake.MATRIX: (
         "Call it with all 32 threads of a warp and with the same arguments in each{at}. Blocks need a multiple of 32 "
         "threads. For `wgmma`, the same holds for the 128 threads of four warps."
+    ),
+    Mistake.TENSOR_MAP: (
+        "Give each copy{at} the address of a parameter `const __grid_constant__ CUtensorMap`, and as many coordinates "
+        "as its box has dimensions."
     ),
     Mistake.TRAP: "Let the kernel handle this case instead of stopping{at}.",
 }

@@ -110,7 +110,7 @@ _TEXTS = {
 }
 
 _CUDA_NUMBER = re.compile(r"CUDART_(?!VERSION|CB)[A-Z0-9_]+")
-_OF_C = ("float.h", "stdint.h")
+_DEFINING = ("float.h", "stdint.h", "cuda.h")
 
 HEADERS: Mapping[str, HeaderKind] = MappingProxyType(
     dict.fromkeys(_REAL, HeaderKind.REAL) | dict.fromkeys((*HOST, *_TEXTS), HeaderKind.EMPTY)
@@ -125,8 +125,8 @@ def header_text(name: str) -> str:
 
 
 def header_of(name: str) -> str:
-    """The header that defines a macro, such as `float.h` for `FLT_MAX`; "" for other names."""
+    """The header that defines a macro or a type, such as `float.h` for `FLT_MAX`; "" for other names."""
     if _CUDA_NUMBER.fullmatch(name):
         return "math_constants.h"
-    defined = re.compile(rf"^#define {re.escape(name)}\b", re.MULTILINE)
-    return next((header for header in _OF_C if defined.search(_TEXTS[header])), "") if name else ""
+    defined = re.compile(rf"^(?:#define {re.escape(name)}\b|typedef .*\b{re.escape(name)};$)", re.MULTILINE)
+    return next((header for header in _DEFINING if defined.search(_TEXTS[header])), "") if name else ""

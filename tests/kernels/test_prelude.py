@@ -122,7 +122,13 @@ def test_a_variable_with_the_name_of_such_a_macro_is_named():
 
 
 @pytest.mark.parametrize(
-    ("name", "header"), [("FLT_MAX", "float.h"), ("UINT32_MAX", "stdint.h"), ("CUDART_INF_F", "math_constants.h")]
+    ("name", "header"),
+    [
+        ("FLT_MAX", "float.h"),
+        ("UINT32_MAX", "stdint.h"),
+        ("CUDART_INF_F", "math_constants.h"),
+        ("CUtensorMap{}.opaque[0]", "cuda.h"),
+    ],
 )
 def test_a_name_that_nvcc_refuses_is_refused_with_its_header(name, header):
     refused = compiled(kernel(name))

@@ -79,10 +79,11 @@ class WarpMeetings:
         complete = warp.all_arrived(self._machine, mask, self._members(self._blocks[place]), gone)
         if waiting is not None:
             complete &= waiting
-        group = WARPGROUP if is_product(self._instructions[place]) else 1
-        if group > 1 and len(complete) % group == 0:
-            whole = complete.reshape(-1, group, complete.shape[1]).all(axis=1)
-            complete = np.repeat(whole, group, axis=0)
+        if is_product(self._instructions[place]):
+            # The last warps of a block may be fewer than four. They stop the kernel if they go on here.
+            count = len(complete) // WARPGROUP * WARPGROUP
+            whole = complete[:count].reshape(-1, WARPGROUP, complete.shape[1]).all(axis=1)
+            complete = np.concatenate((np.repeat(whole, WARPGROUP, axis=0), complete[count:]))
         return complete
 
     def _members(self, block: CodeBlock) -> NDArray[Any]:

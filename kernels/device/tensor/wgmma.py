@@ -186,9 +186,12 @@ def _multiply(machine: Machine, mask: Mask | None, product: _Product) -> None:
 
 def _check(machine: Machine, mask: Mask | None, product: _Product) -> None:
     """Check that the four warps of each warpgroup start the same product."""
-    if machine.shape.threads % WARPGROUP:
-        why = f"`wgmma` needs blocks of a multiple of {WARPGROUP} threads"
-        stop(machine, product.line, 0, machine.shape.lanes, why, Mistake.MATRIX)
+    whole_groups = machine.shape.threads // WARPGROUP
+    lanes = machine.active(mask)
+    outside = lanes[lanes >= whole_groups * WARPGROUP * machine.shape.blocks]
+    if outside.size:
+        why = f"`wgmma` needs four whole warps, but the block has no {WARPGROUP} threads from here on"
+        stop(machine, product.line, int(outside[0]), len(outside), why, Mistake.MATRIX)
     factors = [factor for factor in (product.a, product.b) if isinstance(factor, _Factor)]
     for register, bits, harm, name in (
         *((factor.register, 64, ADDRESS, "descriptors") for factor in factors),
@@ -201,14 +204,12 @@ def _check(machine: Machine, mask: Mask | None, product: _Product) -> None:
         if value.lanes is None:
             continue
         whole = np.broadcast_to(value.dense(INTEGER[bits]), (machine.shape.threads, machine.shape.blocks))
-        by_group = whole.reshape(-1, WARPGROUP, machine.shape.blocks)
-        differ = (by_group != by_group[:, :1]).reshape(whole.shape)
-        if mask is not None:
-            differ = differ & mask.array
-        if differ.any():
+        by_group = whole[: whole_groups * WARPGROUP].reshape(-1, WARPGROUP, machine.shape.blocks)
+        differ = (by_group != by_group[:, :1]).reshape(-1)
+        other = lanes[differ[lanes]]
+        if other.size:
             why = f"the four warps of a warpgroup give `wgmma` different {name}"
-            lanes = np.flatnonzero(differ)
-            stop(machine, product.line, int(lanes[0]), len(lanes), why, Mistake.MATRIX)
+            stop(machine, product.line, int(other[0]), len(other), why, Mistake.MATRIX)
 
 
 class _Reader:
@@ -350,7 +351,7 @@ def wait_for_products(allowed: int, rows: int) -> Step:
     def wait(machine: Machine, mask: Mask | None) -> None:
         lanes = machine.active(mask)
         over = machine.groups.end(Grouped.PRODUCTS, lanes, allowed)
-        machine.races.ended(Transfer(_LINE, over), lanes, WARP)
+        machine.races.ended(Transfer(_LINE, over), lanes, WARPGROUP)
         registers_of(machine, rows).wait(lanes, over)
         groups = machine.groups.present(Grouped.PRODUCTS)
         machine.unset.land(groups.reshape(machine.shape.threads, -1), allowed, mask)

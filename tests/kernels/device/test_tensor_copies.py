@@ -107,23 +107,23 @@ def loaded(size: str, load: str, *, expected: str = "sizeof(tile)", swizzled: bo
     """The beginning of a kernel that loads one box. All threads wait for it, then copy the tile to P as it is."""
     return f"""
   __shared__ alignas({1024 if swizzled else 128}) float tile{size};
-  __shared__ barrier bar;
-  if (t == 0) start(bar, 1);
+  __shared__ barrier b0;
+  if (t == 0) start(b0, 1);
   begun();
   if (t == 0) {{
-    expect(bar, {expected});
+    expect(b0, {expected});
     {load}  //@ load
   }}"""
 
 
 _SEEN = """
-  wait(bar, 0);  //@ wait
+  wait(b0, 0);  //@ wait
   for (int i = t; i < n; i += 64) P[i] = ((float*)tile)[i];  //@ read"""
 _M2 = tensor("M", (32, 32), (16, 4))
 _M3 = tensor("M", (8, 8, 16), (4, 3, 5))
 _M4 = tensor("M", (8, 4, 4, 8), (4, 2, 3, 2))
 _M5 = tensor("M", (4, 4, 4, 4, 4), (4, 2, 3, 1, 2))
-_LOAD = loaded("[4][16]", "load2(tile, m0, 8, 4, bar);", expected="256")
+_LOAD = loaded("[4][16]", "load2(tile, m0, 8, 4, b0);", expected="256")
 _FILLED = """
   __shared__ alignas(128) float tile[4][16], other[4][16];
   tile[t / 16][t % 16] = M[t] + 1;  //@ write"""
@@ -141,42 +141,42 @@ _SHIFTED = tensor("M", (32, 32), (32, 5), 128)
 
 def _swizzle(width: int) -> Story:
     described = tensor("M", (32, 32), (width // 4, 24), width)
-    body = loaded(f"[24][{width // 4}]", "load2(tile, m0, 0, 3, bar);", swizzled=True) + _SEEN
+    body = loaded(f"[24][{width // 4}]", "load2(tile, m0, 0, 3, b0);", swizzled=True) + _SEEN
     return story(
         f"a swizzle of {width} bytes", pieces(box_of(described, (0, 3)), width), body, described, n=24 * width // 4
     )
 
 
 def _out_of_bounds(corner: tuple[int, int]) -> Story:
-    load = f"load2(tile, m0, {corner[0]}, {corner[1]}, bar);"
+    load = f"load2(tile, m0, {corner[0]}, {corner[1]}, b0);"
     return story(f"a box at {corner}", listed(box_of(_M2, corner)), loaded("[4][16]", load) + _SEEN, _M2)
 
 
 RIGHT = [
     story("one dimension", listed(box_of(tensor("M", (100,), (64,)), (50,))),
-          loaded("[64]", "load1(tile, m0, 50, bar);") + _SEEN, tensor("M", (100,), (64,))),
+          loaded("[64]", "load1(tile, m0, 50, b0);") + _SEEN, tensor("M", (100,), (64,))),
     story("two dimensions", listed(box_of(_M2, (8, 4))), _LOAD + _SEEN, _M2),
     story("three dimensions", listed(box_of(_M3, (6, -1, 13))),
-          loaded("[5][3][4]", "load3(tile, m0, 6, -1, 13, bar);") + _SEEN, _M3, n=60),
+          loaded("[5][3][4]", "load3(tile, m0, 6, -1, 13, b0);") + _SEEN, _M3, n=60),
     story("four dimensions", listed(box_of(_M4, (4, 3, 2, 5))),
-          loaded("[2][3][2][4]", "load4(tile, m0, 4, 3, 2, 5, bar);") + _SEEN, _M4, n=48),
+          loaded("[2][3][2][4]", "load4(tile, m0, 4, 3, 2, 5, b0);") + _SEEN, _M4, n=48),
     story("five dimensions", listed(box_of(_M5, (1, 1, 2, 3, 2))),
-          loaded("[2][1][3][2][4]", "load5(tile, m0, 1, 1, 2, 3, 2, bar);") + _SEEN, _M5, n=48),
+          loaded("[2][1][3][2][4]", "load5(tile, m0, 1, 1, 2, 3, 2, b0);") + _SEEN, _M5, n=48),
     *(_out_of_bounds(corner) for corner in [(-8, -2), (24, 30), (32, 0), (0, 32), (-16, 5), (3, 1)]),
     *(_swizzle(width) for width in (32, 64, 128)),
     story("a tile that begins inside the pattern of its swizzle",
           pieces(np.concatenate([np.zeros((3, 32), np.float32), box_of(_SHIFTED, (0, 0))]), 128)[96:], """
   __shared__ alignas(1024) float whole[8][32];
   float (*tile)[32] = whole + 3;
-  __shared__ barrier bar;
-  if (t == 0) start(bar, 1);
+  __shared__ barrier b0;
+  if (t == 0) start(b0, 1);
   begun();
-  if (t == 0) { expect(bar, 640); load2(tile, m0, 0, 0, bar); }""" + _SEEN,
+  if (t == 0) { expect(b0, 640); load2(tile, m0, 0, 0, b0); }""" + _SEEN,
           _SHIFTED, n=160),
     story("halves at an odd place", np.arange(64, dtype=np.float32).view(np.uint16)[3:67].view(np.float32).tolist(),
-          loaded("[32]", "load1(tile, m0, 3, bar);") + _SEEN, tensor("M", (128,), (64,), kind=ElementType.HALF), n=32),
-    story("NaN outside", None, loaded("[4][16]", "load2(tile, m0, 24, 30, bar);") + """
-  wait(bar, 0);
+          loaded("[32]", "load1(tile, m0, 3, b0);") + _SEEN, tensor("M", (128,), (64,), kind=ElementType.HALF), n=32),
+    story("NaN outside", None, loaded("[4][16]", "load2(tile, m0, 24, 30, b0);") + """
+  wait(b0, 0);
   float v = tile[t / 16][t % 16];
   bool outside = t % 16 >= 8 || t >= 32;
   P[t] = outside ? isnan(v) : v;
@@ -223,13 +223,13 @@ RIGHT = [
   }""", tensor("M", (16, 64), (16, 4)), block=96),
     story("two boxes for one phase", [*listed(box_of(_M2, (0, 0))), *listed(box_of(_M2, (16, 8)))], """
   __shared__ alignas(128) float tile[2][4][16];
-  __shared__ barrier bar;
-  if (t == 0) start(bar, 1);
+  __shared__ barrier b0;
+  if (t == 0) start(b0, 1);
   begun();
   if (t == 0) {
-    expect(bar, sizeof(tile));
-    load2(tile[0], m0, 0, 0, bar);
-    load2(tile[1], m0, 16, 8, bar);
+    expect(b0, sizeof(tile));
+    load2(tile[0], m0, 0, 0, b0);
+    load2(tile[1], m0, 16, 8, b0);
   }""" + _SEEN, _M2, n=128),
     story("prefetches do nothing", listed(box_of(_M2, (8, 4))), """
   if (t == 0) {
@@ -329,78 +329,84 @@ _TWO_STAGES = """
 _ENDLESS = {"budget": 5_000}
 
 
-def _stages(name: str, wanted: object, old: str, new: str) -> Story:
+def _stages_story(name: str, wanted: object, old: str, new: str) -> Story:
     assert old in _TWO_STAGES
     described = tensor("M", (16, 64), (16, 4))
     return story(name, wanted, _TWO_STAGES.replace(old, new), described, block=96, **_ENDLESS)
 
 
-def _store(name: str, wanted: object, old: str, new: str, **launch: object) -> Story:
+def _store_story(name: str, wanted: object, old: str, new: str, **launch: object) -> Story:
     text = _STORED + "\n    read_done();\n  }"
     assert old in text
     return story(name, wanted, text.replace(old, new), tensor("P", (16, 8), (16, 4)), **{"n": 128, **launch})
 
 
-def _load(name: str, wanted: object, old: str, new: str, **launch: object) -> Story:
+def _load_story(name: str, wanted: object, old: str, new: str, **launch: object) -> Story:
     text = _LOAD + _SEEN
     assert old in text
     return story(name, wanted, text.replace(old, new), _M2, **launch)
 
 
-_TOO_FEW = _load("a barrier that expects too many bytes", Found(Verdict.TIME_LIMIT, "wait"), "256", "512", **_ENDLESS)
-_READ_EARLY = _load("a read before the wait", Race("load", "read"), "wait(bar, 0);", "__syncthreads();")
-_UNFENCED = _store("no fence before a store", Race("write", "store"), "fence();", "")
-_NO_MAP = _load(
+_TOO_FEW = _load_story(
+    "a barrier that expects too many bytes", Found(Verdict.TIME_LIMIT, "wait"), "256", "512", **_ENDLESS
+)
+_READ_EARLY = _load_story("a read before the wait", Race("load", "read"), "wait(b0, 0);", "__syncthreads();")
+_UNFENCED = _store_story("no fence before a store", Race("write", "store"), "fence();", "")
+_NO_MAP = _load_story(
     "a pointer instead of a map", Found(Verdict.RUNTIME_ERROR, "load"), "load2(tile, m0,", "load2(tile, *M,"
 )
-_MISALIGNED = _load("a tile at half a line", Found(Verdict.RUNTIME_ERROR, "load"), "alignas(128) float tile[4][16]",
-                    "alignas(128) float whole[5][16]; float (*tile)[16] = whole + 1")  # fmt: skip
+_MISALIGNED = _load_story(
+    "a tile at half a line",
+    Found(Verdict.RUNTIME_ERROR, "load"),
+    "alignas(128) float tile[4][16]",
+    "alignas(128) float whole[5][16]; float (*tile)[16] = whole + 1",
+)
 
 WRONG = [
     _TOO_FEW, _READ_EARLY, _UNFENCED, _NO_MAP, _MISALIGNED,
-    _load("a barrier that expects too few bytes", Found(Verdict.TIME_LIMIT, "wait"), "256", "128", **_ENDLESS),
-    _load("a barrier that expects no bytes", Race("load", "read"), "expect(bar, 256)", "arrive(bar)"),
-    _load("the parity of the phase before", Found(Verdict.TIME_LIMIT, "wait"), "wait(bar, 0)", "wait(bar, 1)",
+    _load_story("a barrier that expects too few bytes", Found(Verdict.TIME_LIMIT, "wait"), "256", "128", **_ENDLESS),
+    _load_story("a barrier that expects no bytes", Race("load", "read"), "expect(b0, 256)", "arrive(b0)"),
+    _load_story("the parity of the phase before", Found(Verdict.TIME_LIMIT, "wait"), "wait(b0, 0)", "wait(b0, 1)",
           **_ENDLESS),
-    _load("only one thread waits", Race("load", "read"), "wait(bar, 0);", "if (t == 0) wait(bar, 0);"),
-    _load("a tile that is too small", Found(Verdict.OUT_OF_BOUNDS, "load"), "tile[4][16]", "tile[3][16]", n=48),
-    _load("an instruction for another number of dimensions", Found(Verdict.RUNTIME_ERROR, "load"),
-          "load2(tile, m0, 8, 4, bar)", "load3(tile, m0, 8, 4, 0, bar)"),
-    _load("a map passed by value", Found(Verdict.RUNTIME_ERROR), "load2(tile, m0,",
+    _load_story("only one thread waits", Race("load", "read"), "wait(b0, 0);", "if (t == 0) wait(b0, 0);"),
+    _load_story("a tile that is too small", Found(Verdict.OUT_OF_BOUNDS, "load"), "tile[4][16]", "tile[3][16]", n=48),
+    _load_story("an instruction for another number of dimensions", Found(Verdict.RUNTIME_ERROR, "load"),
+          "load2(tile, m0, 8, 4, b0)", "load3(tile, m0, 8, 4, 0, b0)"),
+    _load_story("a map passed by value", Found(Verdict.RUNTIME_ERROR), "load2(tile, m0,",
           "CUtensorMap own = m0;\n    load2(tile, own,"),
-    _load("a map whose bytes are read", Found(Verdict.RUNTIME_ERROR, "bytes"), "  wait(bar, 0);",
-          "  M[0] = ((const int*)&m0)[3];  //@ bytes\n  wait(bar, 0);"),
-    _load("a barrier that others may use before it begins", Found(Verdict.DATA_RACE, "wait"),
+    _load_story("a map whose bytes are read", Found(Verdict.RUNTIME_ERROR, "bytes"), "  wait(b0, 0);",
+          "  M[0] = ((const int*)&m0)[3];  //@ bytes\n  wait(b0, 0);"),
+    _load_story("a barrier that others may use before it begins", Found(Verdict.DATA_RACE, "wait"),
           "begun();", 'asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");'),
-    _load("a coordinate that is never set", Found(Verdict.UNINITIALIZED_READ, "unset"), "load2(tile, m0, 8,",
+    _load_story("a coordinate that is never set", Found(Verdict.UNINITIALIZED_READ, "unset"), "load2(tile, m0, 8,",
           "__shared__ int x[2];\n    load2(tile, m0, x[1],  //@ unset\n    "),
-    _load("a tile that was filled before, without a fence", Race("fill", "load"), "if (t == 0) start",
+    _load_story("a tile that was filled before, without a fence", Race("fill", "load"), "if (t == 0) start",
           "tile[t / 16][t % 16] = 0;  //@ fill\n  if (t == 0) start"),
-    _load("the next box into a tile that others still read", Race("early", "again"), "wait(bar, 0);",
-          """wait(bar, 0);
+    _load_story("the next box into a tile that others still read", Race("early", "again"), "wait(b0, 0);",
+          """wait(b0, 0);
   float before = tile[t / 16][t % 16];  //@ early
   if (t == 0) {
-    expect(bar, sizeof(tile));
-    load2(tile, m0, 0, 0, bar);  //@ again
+    expect(b0, sizeof(tile));
+    load2(tile, m0, 0, 0, b0);  //@ again
   }
-  wait(bar, 1);
+  wait(b0, 1);
   M[t] = before;"""),
-    _store("a fence before the writes", Race("write", "store"), _FILLED + "\n  fence();",
+    _store_story("a fence before the writes", Race("write", "store"), _FILLED + "\n  fence();",
            "\n  fence();" + _FILLED),
-    _store("a fence of one thread before the block meets", Race("write", "store"), "  fence();",
+    _store_story("a fence of one thread before the block meets", Race("write", "store"), "  fence();",
            "  if (t == 0) fence();"),
-    _store("a store that begins before the writes of others", Race("write", "store"), "  fence();\n  __syncthreads();",
-           "  fence();"),
-    _store("a tile that changes before the store has read it", Race("store", "change"), "    read_done();\n",
+    _store_story("a store that begins before the writes of others", Race("write", "store"),
+                 "  fence();\n  __syncthreads();", "  fence();"),
+    _store_story("a tile that changes before the store has read it", Race("store", "change"), "    read_done();\n",
            "    tile[0][0] = 0;  //@ change\n    read_done();\n"),
-    _store("a group that isn't committed", Race("store", "change"), "    commit();\n    read_done();\n",
+    _store_story("a group that isn't committed", Race("store", "change"), "    commit();\n    read_done();\n",
            "    read_done();\n    tile[0][0] = 0;  //@ change\n    commit();\n"),
-    _store("a wait by another thread", Race("store", "change"), "    read_done();\n  }",
+    _store_story("a wait by another thread", Race("store", "change"), "    read_done();\n  }",
            "  }\n  if (t == 1) read_done();\n  __syncthreads();\n  tile[t / 16][t % 16] = 0;  //@ change"),
-    _store("a result that is read before it is written", Race("store", "use"), "    read_done();\n  }",
+    _store_story("a result that is read before it is written", Race("store", "use"), "    read_done();\n  }",
            "    read_done();\n  }\n  __syncthreads();\n  M[t] = P[64 + t];  //@ use"),
-    _store("blocks that store the same box", Race("store", "store"), "float tile", "float tile", grid=2),
-    _store("a store over what a block also writes", Race("store", "also"), "    read_done();\n",
+    _store_story("blocks that store the same box", Race("store", "store"), "float tile", "float tile", grid=2),
+    _store_story("a store over what a block also writes", Race("store", "also"), "    read_done();\n",
            "    read_done();\n    P[100] = 0;  //@ also\n"),
     story("a box that is partly unset", Found(Verdict.UNINITIALIZED_READ, "use"), """
   __shared__ alignas(128) float tile[4][16];
@@ -410,14 +416,16 @@ WRONG = [
   if (t == 0) { store2(m0, 0, 0, tile); commit(); all_done(); }
   __syncthreads();
   M[t] = P[t];  //@ use""", tensor("P", (16, 4), (16, 4))),
-    _stages("no wait for an empty stage", Found(Verdict.BARRIER_DIVERGENCE), "wait(empty[k % 2], k / 2 % 2 ^ 1);", ""),
-    _stages("a phase that is never flipped", Found(Verdict.BARRIER_DIVERGENCE), "wait(full[k % 2], k / 2 % 2)",
+    _stages_story("no wait for an empty stage", Found(Verdict.BARRIER_DIVERGENCE),
+                  "wait(empty[k % 2], k / 2 % 2 ^ 1);", ""),
+    _stages_story("a phase that is never flipped", Found(Verdict.BARRIER_DIVERGENCE), "wait(full[k % 2], k / 2 % 2)",
             "wait(full[k % 2], 0)"),
-    _stages("a producer that waits with the wrong parity", Found(Verdict.TIME_LIMIT), "k / 2 % 2 ^ 1)", "k / 2 % 2)"),
-    _stages("a consumer that arrives before it has read", Race("load", "read"),
+    _stages_story("a producer that waits with the wrong parity", Found(Verdict.TIME_LIMIT), "k / 2 % 2 ^ 1)",
+                  "k / 2 % 2)"),
+    _stages_story("a consumer that arrives before it has read", Race("load", "read"),
             "      sum += tile[k % 2][t / 16][t % 16];  //@ read\n      arrive(empty[k % 2]);\n",
             "      arrive(empty[k % 2]);\n      sum += tile[k % 2][t / 16][t % 16];  //@ read\n"),
-    _stages("an empty barrier for too many threads", Found(Verdict.TIME_LIMIT), "start(empty[i], 64)",
+    _stages_story("an empty barrier for too many threads", Found(Verdict.TIME_LIMIT), "start(empty[i], 64)",
             "start(empty[i], 96)"),
     story("a reduction of a box that is partly unset", Found(Verdict.UNINITIALIZED_READ, "reduce"), """
   __shared__ alignas(128) float tile[4][16];
@@ -440,17 +448,17 @@ WRONG = [
   if (t == 0) { reduce2("inc", m0, 0, 0, tile); commit(); read_done(); }  //@ reduce""", tensor("M", (16, 8), (16, 4))),
     story("a load into a tile that is still being stored", Race("store", "load"), """
   __shared__ alignas(128) float tile[4][16];
-  __shared__ barrier bar;
-  if (t == 0) start(bar, 1);
+  __shared__ barrier b0;
+  if (t == 0) start(b0, 1);
   tile[t / 16][t % 16] = t;
   fence();
   begun();
   if (t == 0) {
     store2(m1, 0, 0, tile);  //@ store
     commit();
-    expect(bar, 256);
-    load2(tile, m0, 0, 0, bar);  //@ load
-    wait(bar, 0);
+    expect(b0, 256);
+    load2(tile, m0, 0, 0, b0);  //@ load
+    wait(b0, 0);
     read_done();
   }""", _M2, tensor("P", (16, 4), (16, 4))),
 ]  # fmt: skip

@@ -65,7 +65,20 @@ mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f, f, f, f}, {r, r}, {r, r
     ("instruction", "words"),
     [
         (SPARSE, "sparse matrices"),
-        ("{.reg .b64 a; mov.u64 a, 0; cp.async.bulk.prefetch.L2.global [a], 16;}", "bulk copies"),
+        (
+            (
+                "{.reg .b64 a; .reg .b16 h; mov.u64 a, 0; mov.b16 h, 0; cp.async.bulk.prefetch.tensor"
+                ".3d.L2.global.im2col [a, {0, 0, 0}], {h};}"
+            ),
+            "im2col",
+        ),
+        (
+            (
+                "{.reg .b64 a; .reg .b32 r; .reg .b16 h; mov.u64 a, 0; mov.u32 r, 0; mov.b16 h, 0; cp.async.bulk"
+                ".shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [r], [a], 16, [r], h;}"
+            ),
+            "multicast",
+        ),
         ("{.reg .b32 r; .reg .b64 a; mov.u64 a, 0; suld.b.1d.b32.trap {r}, [a, {0}];}", "surfaces"),
         ("{.reg .b64 a; mov.u64 a, 0; discard.global.L2 [a], 128;}", "the instruction `discard"),
     ],

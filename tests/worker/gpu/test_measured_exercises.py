@@ -29,6 +29,7 @@ def solution(name: str, **changes: str) -> str:
         ("reduction", {"n": 1100}),
         ("bank-conflicts", {"Height": 20, "Width": 35}),
         ("foo-kernel", {"n": 256}),
+        ("hopper-wgmma", {"rows": 70, "depth": 136, "cols": 66}),
     ],
 )
 def test_a_solution_is_measured(name, ranking):

@@ -92,6 +92,10 @@ STORIES = [
   __syncthreads();
   a[t] = 0;"""),
     # -- who takes part
+    Story("a fifth warp that only stores", [*_ALL, *[0.0] * 32], _FILL.replace("  for", "  if (t < 128) for") + """
+  if (t >= 128) { P[384 + t] = 0; return; }""" + _ONCE + _DONE, before=_BEFORE, block=160, n=544),
+    Story("a fifth warp that multiplies", Found(Verdict.RUNTIME_ERROR, "multiply"),
+          _FILL.replace("  for", "  if (t < 128) for") + _ONCE + _DONE, before=_BEFORE, block=160, n=640),
     _story("two of four warps", Found(Verdict.BARRIER_DIVERGENCE, "multiply", says="128 threads"),
            _FILL + "\n  if (t < 64) {" + _ONCE + "\n  }" + _DONE),
     _story("the second of two warpgroups", [0.0] * 512, _FILL.replace(
