@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.memory.access import Step
-from kernels.device.memory.locate import Site, report_outside, split
+from kernels.device.memory.locate import Site, in_block_of, report_outside, split
 from kernels.device.memory.parts import note
 from kernels.device.state.accesses import Access, Kind, Part, Transfer, Where
 from kernels.device.state.groups import Grouped
@@ -29,7 +29,8 @@ Ends = Callable[[str, Lanes], Transfer]
 
 _OPCODE = re.compile(
     r"cp\.async\.bulk\.(?:(?P<to>shared::cluster|shared::cta)\.(?P<source>global|shared::cta)|global\.shared::cta)"
-    r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)(?:\.L2::cache_hint)?"
+    r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)"
+    r"(?P<several>\.multicast::cluster)?(?:\.L2::cache_hint)?"
 )
 _PIECE = 16
 _MOST_BYTES = 1 << 18
@@ -41,7 +42,13 @@ _WAIT = re.compile(r"cp\.async\.bulk\.wait_group(?P<read>\.read)?")
 
 @dataclass(frozen=True, slots=True)
 class BulkCopy:
-    """One instruction. spaces: from where to where; size: the register with the bytes."""
+    """One instruction.
+
+    spaces: from where to where
+    size: the register with the bytes
+    ranks: the register with the blocks of the cluster to which it goes, a bit for each; None for one block
+    rank: the block to which this copy goes; None for the block of the address
+    """
 
     pc: int
     line: int | None
@@ -49,6 +56,8 @@ class BulkCopy:
     target: Place
     source: Place
     size: int
+    ranks: int | None = None
+    rank: int | None = None
 
     def perform(self, machine: Machine, mask: Mask | None, ends: Ends) -> Bytes:
         """Copy for all threads of the mask, and return the bytes of each thread."""
@@ -103,7 +112,7 @@ class BulkCopy:
                 report_outside(machine, site, replace(outside, offsets=first))
                 if site.store:
                     _set_inside(machine, outside)
-            whole = part.some(inside)
+            whole = in_block_of(machine, part.some(inside), self.rank if site.kind.writes else None)
             if whole.lanes.size:
                 found.append(whole)
                 transfer = ends("write" if site.kind.writes else "read", whole.lanes)
@@ -158,10 +167,12 @@ class BulkForm:
 
     spaces: from where to where
     barrier: whether it reports to a barrier in shared memory
+    several: whether it goes to several blocks of the cluster
     """
 
     spaces: tuple[str, str]
     barrier: bool
+    several: bool = False
 
 
 def bulk_form(opcode: str) -> BulkForm | None:
@@ -169,11 +180,12 @@ def bulk_form(opcode: str) -> BulkForm | None:
     match = _OPCODE.fullmatch(opcode)
     if match is None or (match["end"] == "bulk_group") == bool(match["to"]):
         return None
+    way, several = (match["source"], match["to"]), bool(match["several"])
+    if way == ("shared::cta", "shared::cta") or (several and way != ("global", "shared::cluster")):
+        return None
     if match["to"] is None:
         return BulkForm(("shared", "global"), False)
-    if (match["to"], match["source"]) == ("shared::cta", "shared::cta"):
-        return None
-    return BulkForm((kind_of(match["source"]), kind_of(match["to"])), True)
+    return BulkForm((kind_of(match["source"]), kind_of(match["to"])), True, several)
 
 
 def bulk_wait(opcode: str) -> tuple[str, ...] | None:

@@ -7,7 +7,7 @@ Other accesses are checked thread by thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import numpy as np
@@ -185,6 +185,13 @@ def columns_of(machine: Machine, lanes: NDArray[np.intp], ranks: NDArray[np.int6
     first = own - own % machine.launch.cluster_blocks
     found: NDArray[np.intp] = np.where(ranks < 0, own, first + ranks)
     return found
+
+
+def in_block_of(machine: Machine, part: Part, rank: int | None) -> Part:
+    """Return the same places in the block of each thread's cluster with this rank; None changes nothing."""
+    if rank is None:
+        return part
+    return replace(part, owners=columns_of(machine, part.lanes, np.full(len(part.lanes), rank)))
 
 
 def _spaces(site: Site, addresses: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.bool_], int]]:

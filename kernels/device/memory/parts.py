@@ -29,6 +29,14 @@ def read_part(machine: Machine, part: Part, size: int) -> tuple[NDArray[np.uint8
     return words.view(np.uint8).reshape(len(part.lanes), -1)[:, :size], valid
 
 
+def values_of(machine: Machine, register: int, lanes: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Return the whole numbers in a register, for the listed threads."""
+    value = machine.registers[register]
+    dense = value.dense(np.dtype(f"i{value.bits // 8}")).astype(np.int64)
+    found: NDArray[np.int64] = np.broadcast_to(dense, (machine.shape.threads, machine.shape.blocks)).reshape(-1)[lanes]
+    return found
+
+
 def places(machine: Machine, part: Part, number: int = 0) -> NDArray[np.intp]:
     """Return the positions of the listed threads' words in the flat memory, from their first on."""
     thread, block = part.copies(machine.shape)

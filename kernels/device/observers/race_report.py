@@ -91,8 +91,12 @@ class RaceReport:
         return bool(self._races or self._outlived)
 
     def write(self, machine: Machine, findings: Findings) -> None:
+        errors = [race for race in self._races.values() if race.severity is Severity.ERROR]
+        named = {party.line for race in errors for party in (race.earlier, race.later)}
         for (line, _), found in self._outlived.items():
-            findings.add(Verdict.DATA_RACE, line, found.count, partial(_outlived, machine, line, found), late=True)
+            # A race of the line has the same repair, and says more.
+            if line not in named:
+                findings.add(Verdict.DATA_RACE, line, found.count, partial(_outlived, machine, line, found))
         block_barrier = machine.shape.threads <= WARP or not all(race.near for race in self._races.values())
         for race in self._races.values():
             findings.add(

@@ -154,6 +154,10 @@ class SuspectFinder(Unwatched):
     def record(self, access: Access) -> None:
         if access.where.size < _WORD:
             self.suspects.fine.add(access.allocation.name)
+        if access.where.pc in self._polls:
+            polled = np.zeros(len(access.allocation.words), np.bool_)
+            polled[access.cells(self._machine.shape, _WORD)[0]] = True
+            _add(self.suspects.flags, access.allocation.name, polled)
         if access.owners is not None:
             self.suspects.remote.add(access.allocation.name)
         if access.transfer is not None:
@@ -162,10 +166,6 @@ class SuspectFinder(Unwatched):
         if access.owners is not None:
             self._suspect(access)
             return
-        if access.where.pc in self._polls:
-            polled = np.zeros(len(access.allocation.words), np.bool_)
-            polled[access.cells(self._machine.shape, _WORD)[0]] = True
-            _add(self.suspects.flags, access.allocation.name, polled)
         if access.allocation.space == "shared":
             key = access.key() if access.flight is None else (access.key(), len(self._pending))
             self._pending.setdefault(key, access)
