@@ -16,6 +16,8 @@ _DIM3 = re.compile(r"dim3\s*(\(.*\))", re.DOTALL)
 _KEYS = ("grid", "block", "shared", "cluster", "tile")
 _SINGLE = {"shared", "tile"}
 MOST_THREADS = 1024
+SHARED_BYTES = 48 * 1024
+"""Shared memory of one block, without the opt-in that only host code can make."""
 _BLOCK_LIMITS = (1024, 1024, 64)
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)
 MOST_IN_CLUSTER = 8

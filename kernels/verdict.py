@@ -59,8 +59,8 @@ class Verdict(StrEnum):
         "resource_limit",
         "Your kernel can't be launched like this.",
         (
-            "Make the block or its tiles smaller. A block has at most 1,024 threads, 48 KiB of shared memory "
-            "and 64 K registers."
+            "Make the block or its tiles smaller. A block has at most 1,024 threads and 64 K registers, and usually "
+            "48 KiB of shared memory."
         ),
     )
     UNSUPPORTED = (

@@ -20,6 +20,7 @@ REGISTERS = range(16, 256)
 MOST_LAUNCHES = 32
 """Launches of a case. Each one may use a whole budget of instructions."""
 
+_MOST_SHARED = 227 * 1024
 _MOST_ELEMENTS = (1 << 31) - 1
 """An `int` indexes no more."""
 
@@ -39,6 +40,8 @@ def check_whole(exercise: Exercise, path: Path) -> None:
         raise ExerciseError(path, "tile.default", "it must be one of `tile.allowed`")
     if not 1 <= min(exercise.tiles) <= max(exercise.tiles) <= exercise.largest_tile:
         raise ExerciseError(path, "tile.allowed", "tiles are between 1 and `tile.largest`")
+    if exercise.largest_shared > _MOST_SHARED:
+        raise ExerciseError(path, "launch.largest_shared", f"no GPU has more than {_MOST_SHARED:,} bytes for a block")
     if exercise.max_registers is not None and exercise.max_registers not in REGISTERS:
         raise ExerciseError(path, "max_registers", f"expected {REGISTERS[0]} to {REGISTERS[-1]}")
     if len(exercise.launches) > MOST_LAUNCHES:

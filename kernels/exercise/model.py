@@ -15,7 +15,7 @@ from typing import Protocol
 from kernels.exercise.tensor_map import TensorMap, rows_apart
 from kernels.exercise.values import EXACT, UNSAID, ElementType, Tolerance, Values, WorkRule
 from kernels.expression import Expression
-from kernels.launch import LaunchRule
+from kernels.launch import SHARED_BYTES, LaunchRule
 from kernels.verdict import Severity
 
 # Part of every digest. Raise it when the judge changes so that a verdict or measurement may change.
@@ -293,6 +293,7 @@ class Exercise:
     largest_tile: the largest tile that a submission may declare
     largest_on_cpu: a case with a larger size only runs on a GPU
     curve: whether other sizes than the ranking's are measured too
+    largest_shared: bytes of shared memory that a block may have
     max_registers: the most registers a thread may have; None leaves them to the compiler
     analysis: the sizes at which accesses are counted; None for the largest case on the CPU device
     phases: the small run for the table of phases, if the exercise has one
@@ -333,6 +334,7 @@ class Exercise:
     digest: str
     curve: bool = True
     max_registers: int | None = None
+    largest_shared: int = SHARED_BYTES
     tolerance: Tolerance = EXACT
     work: WorkRule = UNSAID
     solution_text: str = ""

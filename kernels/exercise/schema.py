@@ -32,7 +32,7 @@ from kernels.exercise.model import JUDGE_VERSION as JUDGE_VERSION  # noqa: PLC04
 from kernels.exercise.table import ExerciseError, Table
 from kernels.exercise.tensor_map import MAP_TYPE, MOST_DIMENSIONS, Outside
 from kernels.exercise.values import ElementType, Tolerance, ValueKind, Values, WorkRule
-from kernels.launch import LaunchRule
+from kernels.launch import SHARED_BYTES, LaunchRule
 from kernels.toml_text import read_toml
 from kernels.verdict import Severity
 
@@ -274,6 +274,7 @@ def _read(table: Table, name: str, folder: Path | None, digest: str) -> Exercise
         digest=digest,
         curve=table.boolean("curve", default=True),
         max_registers=table.integer_or_none("max_registers"),
+        largest_shared=table.table("launch").integer_or_none("largest_shared") or SHARED_BYTES,
         tolerance=_tolerance(table.table("tolerance", optional=True)),
         work=_work(table.table("work", optional=True), sizes),
         solution_text=table.text("solution", default=""),
@@ -300,7 +301,7 @@ def _further(table: Table, names: tuple[str, ...]) -> FurtherLaunch:
 
 
 def _launch(table: Table, names: tuple[str, ...]) -> LaunchRule:
-    table.only(*_LAUNCH)
+    table.only(*_LAUNCH, "largest_shared")
     return _launch_rule(table, names)
 
 

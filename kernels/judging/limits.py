@@ -12,9 +12,6 @@ from kernels.launch import Launch, cluster_problem, launch_text, triple
 from kernels.verdict import Example, Finding, Verdict
 from kernels.wording import byte_size
 
-SHARED_BYTES = 48 * 1024
-"""Shared memory of one block, without the opt-in that only host code can make."""
-
 REGISTERS = 64 * 1024
 """Registers of one block, the same from compute capability 7.0 to 12.1."""
 
@@ -27,7 +24,7 @@ def launch_finding(case: CasePlan, resources: Resources) -> Finding | None:
 
     The finding points at the launch comment if the comment sets the excess.
     """
-    found = _too_much(case.launch, resources) if case.launch is not None else None
+    found = _too_much(case, case.launch, resources) if case.launch is not None else None
     if found is None:
         return None
     key, message = found
@@ -39,7 +36,7 @@ def launch_finding(case: CasePlan, resources: Resources) -> Finding | None:
 def further_finding(case: CasePlan, resources: Mapping[str, Resources]) -> Finding | None:
     """Why a launch after the case's first one doesn't fit. resources: by kernel."""
     for number, further in enumerate(case.then, 2):
-        found = _too_much(further.launch, resources[further.kernel])
+        found = _too_much(case, further.launch, resources[further.kernel])
         if found is not None:
             message = with_launch(found[1], case, number)
             return Finding(Verdict.RESOURCE_LIMIT, message, example=Example(case=case.name, launch=number))
@@ -68,16 +65,14 @@ def with_launch(message: str, case: CasePlan, number: int) -> str:
     return f"{message} {launch_text(number, [case.kernel, *(each.kernel for each in case.then)])}"
 
 
-def _too_much(launch: Launch, resources: Resources) -> tuple[str, str] | None:
+def _too_much(case: CasePlan, launch: Launch, resources: Resources) -> tuple[str, str] | None:
     """The launch key that exceeds a limit, and a sentence."""
     shared = resources.shared_bytes + launch.shared
-    if shared > SHARED_BYTES:
+    if shared > case.largest_shared:
         asked = f"{byte_size(resources.shared_bytes)} declared, {byte_size(launch.shared)} at launch"
         detail = f" ({asked})" if launch.shared else ""
-        return (
-            "shared",
-            f"A block needs {byte_size(shared)} of shared memory{detail}. The limit is {byte_size(SHARED_BYTES)}.",
-        )
+        limit = byte_size(case.largest_shared)
+        return "shared", f"A block needs {byte_size(shared)} of shared memory{detail}. The limit is {limit}."
     if problem := cluster_problem(launch, resources.cluster):
         return "cluster", problem
     # A multiprocessor gives out registers in units, and to whole warps.

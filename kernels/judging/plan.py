@@ -17,7 +17,7 @@ from kernels.exercise.values import ElementType
 from kernels.expression import Expression
 from kernels.facts import Facts, Mistake
 from kernels.judging.operand_plan import Argument, MatrixPlan, plan_argument, plan_matrix
-from kernels.launch import MOST_THREADS, Launch, LaunchError, launch_text
+from kernels.launch import MOST_THREADS, SHARED_BYTES, Launch, LaunchError, launch_text
 from kernels.source.array_shapes import array_shapes
 from kernels.source.launch.question import block_threads, largest_fitting
 from kernels.verdict import Example, Finding, Severity, Verdict
@@ -65,6 +65,7 @@ class CasePlan:
     operation: the computation
     section: elements of one sum, for the operation SUM; otherwise 0
     turn: the number among the cases of one input kind, so that all alternatives of the kind occur
+    largest_shared: bytes of shared memory that a block may have
     launch: None if `problem` says why the case can't be launched
     launch_lines: the launch keys that the source sets (`grid`, `block`, `shared`), each with its line
     shapes: extents of the source's arrays, as far as they can be read
@@ -100,6 +101,7 @@ class CasePlan:
     worked: int = 0
     kernel: str = ""
     then: tuple[LaunchPlan, ...] = ()
+    largest_shared: int = SHARED_BYTES
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -293,6 +295,7 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
         worked=_value(exercise.work.elements, names),
         kernel=exercise.kernel,
         then=then,
+        largest_shared=exercise.largest_shared,
     )
 
 

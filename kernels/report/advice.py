@@ -95,7 +95,7 @@ _GRID = "Correct `grid=` in the `//!tilelab` comment{at}."
 
 _LAUNCH_COMMENT = (
     "Correct the `//!tilelab` comment{at}. Each number of grid and block must be at least 1. A block has at most "
-    "1,024 threads, 48 KiB of shared memory and 64 K registers."
+    "1,024 threads and 64 K registers, and usually 48 KiB of shared memory."
 )
 
 

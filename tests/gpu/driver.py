@@ -19,6 +19,7 @@ from kernels.launch import Launch
 from worker.gpu.launch_config import launch_config
 from worker.gpu.tensor_maps import encoded
 
+_MOST_DYNAMIC = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _COMPUTE_CAPABILITY = (75, 76)  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
 
 
@@ -144,6 +145,8 @@ class Kernel:
 
     def _launch(self, launch: Launch, parameters: list[Any]) -> None:
         addresses = (ctypes.c_void_p * len(parameters))(*(ctypes.addressof(each) for each in parameters))
+        if launch.shared:
+            self._call("cuFuncSetAttribute", self._function, _MOST_DYNAMIC, launch.shared)
         if launch.cluster_blocks > 1:
             config = launch_config(launch)
             self._call("cuLaunchKernelEx", ctypes.byref(config), self._function, addresses, None)

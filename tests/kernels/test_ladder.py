@@ -21,44 +21,53 @@ _REACHES = re.compile(r"^// Reaches (\d+) GFLOPS at Width=(\d+) on an (\w+), (\d
 _CASES = {1: "integers_left", 13: "real", 67: "integers_left", 68: "permutation", 128: "integers_right"}
 
 
+EXERCISES = {"tiled": 12, "tensor-cores": 8}
+"""The exercises with a ladder, and the fewest rungs."""
+
+
 @pytest.fixture(scope="module")
 def tiled() -> Exercise:
     return find_exercise("tiled")
 
 
+@pytest.fixture(scope="module", params=EXERCISES)
+def exercise(request: pytest.FixtureRequest) -> Exercise:
+    return find_exercise(request.param)
+
+
 @pytest.fixture(scope="module")
-def ladder(tiled: Exercise) -> Ladder:
-    found = read_ladder(tiled)
+def ladder(exercise: Exercise) -> Ladder:
+    found = read_ladder(exercise)
     assert found is not None
     return found
 
 
-def _rungs() -> list[Rung]:
-    found = read_ladder(find_exercise("tiled"))
+def _rungs(name: str) -> list[Rung]:
+    found = read_ladder(find_exercise(name))
     return list(found.rungs) if found else []
 
 
-def test_every_file_is_a_rung_and_every_rung_a_file(tiled: Exercise, ladder: Ladder) -> None:
-    files = sorted((tiled.root / "ladder").iterdir())
+def test_every_file_is_a_rung_and_every_rung_a_file(exercise: Exercise, ladder: Ladder) -> None:
+    files = sorted((exercise.root / "ladder").iterdir())
     assert [rung.file for rung in ladder.rungs] == files
-    assert len(files) >= 12
+    assert len(files) >= EXERCISES[exercise.name]
 
 
-def test_rungs_stand_in_the_order_of_their_speeds(tiled: Exercise, ladder: Ladder) -> None:
-    size = tiled.ranking["Width"]
+def test_rungs_stand_in_the_order_of_their_speeds(exercise: Exercise, ladder: Ladder) -> None:
+    (size,) = set(exercise.ranking.values())
     for device_class in {name for rung in ladder.rungs for name in rung.figures}:
         measured = [rung for rung in ladder.rungs if device_class in rung.figures]
         for lower, upper in pairwise(measured):
             assert lower.figures[device_class].at(size) < upper.figures[device_class].at(size), upper.title
 
 
-def test_figures_agree_with_each_other(ladder: Ladder) -> None:
+def test_figures_agree_with_each_other(exercise: Exercise, ladder: Ladder) -> None:
     """The speed of cuBLAS that speeds and shares imply is one speed, as far as the shares' digits tell."""
     lowest: dict[tuple[str, int], float] = {}
     highest: dict[tuple[str, int], float] = {}
     for rung in ladder.rungs:
         for device_class, figures in rung.figures.items():
-            assert {2048} <= figures.gflops.keys() <= {2048, 4096}
+            assert set(exercise.ranking.values()) <= figures.gflops.keys() <= {2048, 4096, 8192}
             for size, share in figures.cublas_share.items():
                 key, gflops = (device_class, size), figures.gflops[size]
                 lowest[key] = max(lowest.get(key, 0), gflops / (share + 0.0005))
@@ -67,7 +76,7 @@ def test_figures_agree_with_each_other(ladder: Ladder) -> None:
         assert low < 1.04 * highest[key], key
 
 
-@pytest.mark.parametrize("rung", _rungs(), ids=lambda rung: rung.file.stem)
+@pytest.mark.parametrize("rung", _rungs("tiled"), ids=lambda rung: rung.file.stem)
 def test_a_file_says_its_idea_and_the_figures_of_the_table(rung: Rung) -> None:
     assert rung.source.startswith("// Idea: ")
     said = _REACHES.findall(rung.source)
@@ -81,7 +90,7 @@ def test_a_file_says_its_idea_and_the_figures_of_the_table(rung: Rung) -> None:
 
 
 @pytest.mark.parametrize(
-    "rung", some_of(_rungs(), 3, lambda rung: rung.file.stem, "the short suite has a third of the rungs")
+    "rung", some_of(_rungs("tiled"), 3, lambda rung: rung.file.stem, "the short suite has a third of the rungs")
 )
 def test_a_rung_is_accepted_without_a_finding(rung: Rung, tiled: Exercise, tmp_path: Path) -> None:
     definition = (tiled.root / "exercise.toml").read_text("utf-8")
@@ -89,6 +98,18 @@ def test_a_rung_is_accepted_without_a_finding(rung: Rung, tiled: Exercise, tmp_p
         f'[[cases]]\nsizes = {{ Width = {width} }}\ninputs = ["{kind}"]\n' for width, kind in _CASES.items()
     )
     report = graded(made(tmp_path, definition[: definition.index("[[cases]]")] + cases), rung.source)
+    assert (report.verdict, report.findings, report.warnings) == (Verdict.ACCEPTED, (), ())
+    assert report.resources is not None
+    assert report.resources.local_bytes == 0, "registers are spilled"
+
+
+@pytest.mark.parametrize(
+    "rung",
+    some_of(_rungs("tensor-cores"), 4, lambda rung: rung.file.stem, "the short suite has a quarter of the rungs"),
+)
+def test_a_rung_on_tensor_cores_is_accepted_without_a_finding(rung: Rung, tmp_path: Path) -> None:
+    assert rung.source.startswith("// Idea: ")
+    report = graded(find_exercise("tensor-cores"), rung.source, cache=tmp_path)
     assert (report.verdict, report.findings, report.warnings) == (Verdict.ACCEPTED, (), ())
     assert report.resources is not None
     assert report.resources.local_bytes == 0, "registers are spilled"

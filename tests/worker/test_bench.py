@@ -18,17 +18,18 @@ from worker.bench.text import bench_text
 
 pytestmark = linux
 
-SOLUTION = find_exercise("tiled").solution.read_bytes()
+TILED = find_exercise("tiled")
+SOLUTION = TILED.solution.read_bytes()
 TWO = {"01_first": b"// first\n" + SOLUTION, "02_second": b"// second\n" + SOLUTION}
 PLAIN = Style(width=100, colour=False, unicode=True)
 
 
 def bench(monkeypatch, tmp_path: Path, times: list[float], rounds: int = 2) -> WorkerBench:
-    monkeypatch.setattr(subject, "ladder", lambda: TWO)
+    monkeypatch.setattr(subject, "ladder", lambda exercise: TWO)
     left = itertools.chain(times)
     supply = Supply(lambda request: measured(request, next(left)))
     # One after the other, so that the times belong to the kernels in their order.
-    return run_bench(Bench("sm_90", tmp_path, "gpu", [GpuPlace(supply, "gpu")], slots=1), rounds)
+    return run_bench(Bench("sm_90", tmp_path, "gpu", [GpuPlace(supply, "gpu")], slots=1), TILED, rounds)
 
 
 @pytest.mark.long("the short suite has the backlog that it grades with")
@@ -55,8 +56,8 @@ def test_an_order_that_changes_is_told(monkeypatch, tmp_path):
 
 @pytest.mark.long("the short suite has the backlog that it grades with")
 def test_without_a_gpu_kernels_are_only_checked(monkeypatch, tmp_path):
-    monkeypatch.setattr(subject, "ladder", lambda: TWO)
-    found = run_bench(Bench("sm_90", tmp_path, ""), 1)
+    monkeypatch.setattr(subject, "ladder", lambda exercise: TWO)
+    found = run_bench(Bench("sm_90", tmp_path, ""), TILED, 1)
     assert found.device == "cpu"
     assert [rung.verdicts for rung in found.rungs] == [("accepted",), ("accepted",)]
     assert found.throughput.lanes == ()
@@ -65,5 +66,6 @@ def test_without_a_gpu_kernels_are_only_checked(monkeypatch, tmp_path):
     assert "order" not in text
 
 
-def test_the_ladder_is_there():
-    assert len(ladder()) >= 10
+@pytest.mark.parametrize(("exercise", "rungs"), [("tiled", 10), ("tensor-cores", 8), ("naive", 0)])
+def test_an_exercise_may_have_a_ladder(exercise, rungs):
+    assert len(ladder(find_exercise(exercise))) >= rungs

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernels.exercise import find_exercise
+from kernels.exercise import Exercise
 from kernels.measurement import Measurement
 from kernels.wire import to_plain
 from worker.bench.backlog import Graded, encoded, text_of, work_off
 from worker.bench.throughput import Throughput, binds, throughput
 from worker.contract.messages import CheckWork
 from worker.workplaces.workplace import Workplace
-
-EXERCISE = "tiled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +71,18 @@ class Bench:
     slots: int | None = None
 
 
-def ladder() -> dict[str, bytes]:
-    """The reference kernels by name, slowest first."""
-    folder = find_exercise(EXERCISE, ()).solution.parent / "ladder"
+def ladder(exercise: Exercise) -> dict[str, bytes]:
+    """The reference kernels by name, slowest first; none without a ladder."""
+    folder = exercise.root / "ladder"
     return {path.stem: path.read_bytes() for path in sorted(folder.glob("*.cu"))}
 
 
-def run_bench(bench: Bench, rounds: int, progress: Callable[[str], None] = lambda _: None) -> WorkerBench:
-    """Grade the ladder once in each round."""
-    rungs = ladder()
-    works = [_work(bench, source) for _ in range(rounds) for source in rungs.values()]
+def run_bench(
+    bench: Bench, exercise: Exercise, rounds: int, progress: Callable[[str], None] = lambda _: None
+) -> WorkerBench:
+    """Grade an exercise's ladder once in each round."""
+    rungs = ladder(exercise)
+    works = [_work(bench, exercise, source) for _ in range(rounds) for source in rungs.values()]
     ended = itertools.count(1)
 
     def told(_: Graded) -> None:
@@ -102,9 +102,9 @@ def run_bench(bench: Bench, rounds: int, progress: Callable[[str], None] = lambd
     )
 
 
-def _work(bench: Bench, source: bytes) -> CheckWork:
-    exercise, seed = text_of(find_exercise(EXERCISE, ())), os.urandom(16).hex()
-    return CheckWork(encoded(source), exercise, bench.arch, bench.device_class, seed, evidence=False)
+def _work(bench: Bench, exercise: Exercise, source: bytes) -> CheckWork:
+    seed = os.urandom(16).hex()
+    return CheckWork(encoded(source), text_of(exercise), bench.arch, bench.device_class, seed, evidence=False)
 
 
 def _measurement(graded: Graded) -> Measurement | None:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from kernels import device
 from kernels.device import Buffer, Execution, Program
 from kernels.judging.element_bits import DTYPES, bits, numbers
-from kernels.judging.limits import SHARED_BYTES
 from kernels.launch import Launch
 from kernels.measurement import Clocks, Environment
 from kernels.verdict import Finding, Verdict, errors_of
@@ -43,7 +42,7 @@ _MEMORY_WORDS = 1 << 28
 _INSTRUCTIONS_A_SECOND = 20_000
 _OWN_INSTRUCTIONS = 50_000_000
 _MULTIPLY_MS, _LAUNCH_MS, _THREAD_MS = 0.005, 0.01, 1e-6
-_MOST_THREADS = 1024
+_MOST_THREADS, _SHARED_BYTES = 1024, 227 * 1024
 _THREADS_OF_A_MULTIPROCESSOR, _BLOCKS_OF_A_MULTIPROCESSOR = 2048, 32
 _FAULTS = {
     Verdict.OUT_OF_BOUNDS: FaultKind.ADDRESS,
@@ -253,7 +252,7 @@ class CpuBackend:
     def _run(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], instructions: int) -> None:
         handle: _Handle = kernel.handle
         module = handle.module
-        if launch.threads > _MOST_THREADS or handle.program.static_shared + launch.shared > SHARED_BYTES:
+        if launch.threads > _MOST_THREADS or handle.program.static_shared + launch.shared > _SHARED_BYTES:
             raise DeviceFault(FaultKind.RESOURCES, "no device can run this launch")
         used = {name: m for name, m in module.named.items() if name in handle.program.variables}
         given = [each.memory if isinstance(each, Mapped) else each for each in arguments]

@@ -63,6 +63,7 @@ _PERSISTING_LIMIT = 6  # cudaLimitPersistingL2CacheSize
 _PAGEABLE_ACCESS = 88  # cudaDevAttrPageableMemoryAccess
 _TO_DEVICE, _TO_HOST = 1, 2
 _STREAM = 0
+_MOST_DYNAMIC = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _BLAS_TYPES = {
     ElementType.FLOAT: runtime.CUDA_R_32F,
     ElementType.DOUBLE: runtime.CUDA_R_64F,
@@ -197,6 +198,7 @@ class CupyBackend:
 
     def blocks_per_multiprocessor(self, kernel: Kernel, threads: int, shared: int) -> int:
         function = kernel.handle.function
+        self._driver.allow_shared(function, shared)
         blocks: int = _of_kernel(lambda: driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, shared))
         return blocks
 
@@ -276,6 +278,7 @@ class CupyBackend:
         return Timed(runtime.eventElapsedTime(self._before, self._after), 1000 * (ended - began))
 
     def _prepared(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> Callable[[], None]:
+        self._driver.allow_shared(kernel.handle.function, launch.shared)
         values = [self._parameter(argument) for argument in arguments]
         places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
 
@@ -330,6 +333,11 @@ class _Driver:
 
     def reset_persisting(self) -> None:
         self._call("cuCtxResetPersistingL2Cache")
+
+    def allow_shared(self, function: int, size: int) -> None:
+        """Opt in to so many bytes of dynamic shared memory, without which a block has no more than 48 KiB."""
+        if size:
+            self._call("cuFuncSetAttribute", ctypes.c_void_p(function), _MOST_DYNAMIC, size)
 
     def variable(self, module: int, name: str) -> Memory:
         place, size = ctypes.c_uint64(), ctypes.c_size_t()

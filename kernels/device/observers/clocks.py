@@ -462,10 +462,13 @@ class Clocks:
     def ended(self, transfer: Transfer, lanes: NDArray[np.intp], together: int) -> None:
         groups = lanes // self._columns // together
         for group in np.unique(groups).tolist():
-            own = lanes[groups == group]
-            for column, number in self._ends(Transfer(transfer.line, transfer.times[groups == group]), own):
-                threads = own[own % self._columns == column] // self._columns
-                self._others = self._with(self._others, threads, column, number)
+            own, times = lanes[groups == group], transfer.times[groups == group]
+            everyone = (group * together + np.arange(together)) * self._columns
+            for column in np.unique(own % self._columns).tolist():
+                here = own % self._columns == column
+                shared = Transfer(transfer.line, np.full(together, times[here].max()))
+                for _, number in self._ends(shared, everyone + column):
+                    self._others = self._with(self._others, own[here] // self._columns, column, number)
         self._when = None
 
     def _ends(self, transfer: Transfer, lanes: NDArray[np.intp]) -> Iterator[tuple[int, int]]:

@@ -221,7 +221,7 @@ class Unwatched:
     def ended(self, transfer: Transfer, lanes: NDArray[np.intp], together: int) -> None:
         """Threads have waited for their operations of the async proxy up to these times.
 
-        together: so many threads in a row know the ends of each other's operations
+        together: so many threads in a row have their operations together, so the wait of one is enough
         """
 
     def fence_proxy(self, mask: Mask | None, proxies: Sequence[str]) -> None:

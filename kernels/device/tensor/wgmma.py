@@ -351,7 +351,7 @@ def wait_for_products(allowed: int, rows: int) -> Step:
     def wait(machine: Machine, mask: Mask | None) -> None:
         lanes = machine.active(mask)
         over = machine.groups.end(Grouped.PRODUCTS, lanes, allowed)
-        machine.races.ended(Transfer(_LINE, over), lanes, WARP)
+        machine.races.ended(Transfer(_LINE, over), lanes, WARPGROUP)
         registers_of(machine, rows).wait(lanes, over)
         groups = machine.groups.present(Grouped.PRODUCTS)
         machine.unset.land(groups.reshape(machine.shape.threads, -1), allowed, mask)

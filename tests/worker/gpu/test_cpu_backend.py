@@ -179,7 +179,7 @@ class TestFaults:
         text = "__global__ void k(volatile float *out) { while (out[0] == 0) ; }"
         assert kind_of(CpuBackend(), text) is FaultKind.TIME
 
-    @pytest.mark.parametrize(("block", "shared"), [((1024, 2, 1), 0), ((32, 1, 1), 48 * 1024), ((32, 1, 1), 1 << 30)])
+    @pytest.mark.parametrize(("block", "shared"), [((1024, 2, 1), 0), ((32, 1, 1), 227 * 1024), ((32, 1, 1), 1 << 30)])
     def test_a_launch_that_no_device_makes(self, block: tuple[int, int, int], shared: int) -> None:
         text = "__global__ void k(float *out) { __shared__ float s[2]; s[0] = 1; out[0] = s[threadIdx.x & 1]; }"
         backend = CpuBackend()

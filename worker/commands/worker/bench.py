@@ -8,8 +8,8 @@ import click
 
 from worker.commands.answer import Answer, answering
 from worker.commands.device import architecture, choose
-from worker.commands.root import Exit, SystemFault
-from worker.commands.submission import cache_folder
+from worker.commands.root import Exit, SystemFault, WrongUse
+from worker.commands.submission import cache_folder, find
 
 if TYPE_CHECKING:
     from worker.bench.rounds import Bench
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 @click.option(
     "--rounds", type=click.IntRange(1, 100), default=3, show_default=True, help="How often to grade each kernel."
 )
+@click.option("-e", "--exercise", default="tiled", show_default=True, help="An exercise with a ladder of kernels.")
 @answering("Print the outcome as one JSON object.")
-def bench(device: str, rounds: int) -> Answer:
+def bench(device: str, rounds: int, exercise: str) -> Answer:
     """Measure this machine's verdicts per minute, and how well its speeds repeat.
 
     Grades reference kernels, from naive to nearly as fast as cuBLAS, in parallel on all cores. Without a GPU, it only
@@ -32,13 +33,17 @@ def bench(device: str, rounds: int) -> Answer:
     Examples:
       tilelab worker bench
       tilelab worker bench --device cuda:0 --rounds 10 --json
+      tilelab worker bench --exercise tensor-cores
     """
     from kernels.compile.nvrtc import NVRTCUnavailable
-    from worker.bench.rounds import run_bench, to_json
+    from worker.bench.rounds import ladder, run_bench, to_json
     from worker.bench.text import bench_text
     from worker.commands.progress import Progress
     from worker.commands.terminal import style_of
 
+    chosen = find(exercise, None, None)
+    if not ladder(chosen):
+        raise WrongUse(f"The exercise {exercise} has no ladder of kernels.")
     gpu = choose(device)
     with contextlib.ExitStack() as stack:
         try:
@@ -46,7 +51,7 @@ def bench(device: str, rounds: int) -> Answer:
         except NVRTCUnavailable as reason:
             raise SystemFault(str(reason)) from reason
         progress = stack.enter_context(Progress())
-        found = run_bench(made, rounds, progress.show)
+        found = run_bench(made, chosen, rounds, progress.show)
     well = all(rung.verdicts == ("accepted",) for rung in found.rungs)
     return Answer(to_json(found), bench_text(found, style_of(sys.stdout)), Exit.ACCEPTED if well else Exit.SYSTEM_FAULT)
 
