@@ -316,14 +316,23 @@ def test_a_right_copy(device, story):
 
 
 def _reducing(what: str, c_type: str) -> str:
-    """Three blocks change the same box of M by their tiles. The second tile is partly outside."""
+    """Three blocks change M by their tiles, of which two are partly outside. Each element gets the same operand.
+
+    what: with its type for bulk copies, such as `add.u32`
+    """
+    reduce = f'reduce2("{what}", m0, 0, blockIdx.x, tile);'
+    if "." in what:
+        reduce = f"""asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.{what} [%0], [%1], %2;" ::
+      "l"(__cvta_generic_to_global(({c_type}*)M + 32 * blockIdx.x)), "r"(at(tile)),
+      "r"((4 - blockIdx.x) * (int)sizeof(tile[0])) : "memory");"""
     body = f"""
   __shared__ alignas(128) {c_type} tile[4][32];
-  for (int i = t; i < 128; i += 64) tile[i / 32][i % 32] = i % 5 + blockIdx.x;
+  for (int i = t; i < 128; i += 64) tile[i / 32][i % 32] = ({c_type})(int)(i % 4 + 1);
   fence();
   __syncthreads();
-  if (t == 0) {{ reduce2("{what}", m0, 0, blockIdx.x, tile); commit(); read_done(); }}"""
-    return Story("", None, body, before=BEFORE, maps=(tensor("M", (32, 4), (32, 4)),)).text
+  if (t == 0) {{ {reduce} commit(); read_done(); }}"""
+    before = f"#include <cuda_fp16.h>\n{BEFORE}" if c_type == "half" else BEFORE
+    return Story("", None, body, before=before, maps=(tensor("M", (32, 4), (32, 4)),)).text
 
 
 _CHANGES: dict[str, Callable[..., Any]] = {
@@ -340,19 +349,25 @@ _INTEGERS = [("unsigned", ElementType.UNSIGNED, what) for what in _CHANGES]
 _INTEGERS += [("int", ElementType.INT, what) for what in ("add", "min", "max", "and")]
 _INTEGERS += [("long long", ElementType.LONG, what) for what in ("add", "min", "xor")]
 _FLOATS = [("float", ElementType.FLOAT, "add"), ("double", ElementType.DOUBLE, "add")]
+_FLOATS += [("half", ElementType.HALF, what) for what in ("add", "min", "max")]
+_BULK = [("unsigned", ElementType.UNSIGNED, what) for what in ("add.u32", "inc.u32", "dec.u32", "or.b32")]
+_BULK += [("int", ElementType.INT, what) for what in ("add.s32", "min.s32", "max.s32")]
+_BULK += [("long long", ElementType.LONG, what) for what in ("add.u64", "max.s64", "xor.b64")]
+_BULK += [("float", ElementType.FLOAT, "add.f32"), ("double", ElementType.DOUBLE, "add.f64")]
+_BULK += [("half", ElementType.HALF, what) for what in ("add.noftz.f16", "min.f16")]
 
 
 def reduced(element: ElementType, what: str) -> NDArray[np.generic]:
     """The box after the reductions, which began with 0, 1, 2 and so on."""
     whole = np.arange(128).reshape(4, 32).astype(element.code)
-    tile = (np.arange(128) % 5).reshape(4, 32)
+    tile = (np.arange(128) % 4 + 1).reshape(4, 32).astype(element.code)
     for block in range(3):
         rows = slice(block, 4)
-        whole[rows] = _CHANGES[what](whole[rows], (tile + block).astype(element.code)[: 4 - block])
+        whole[rows] = _CHANGES[what.partition(".")[0]](whole[rows], tile[: 4 - block])
     return whole.reshape(-1)
 
 
-REDUCTIONS = [*_INTEGERS, *_FLOATS]
+REDUCTIONS = [*_INTEGERS, *_FLOATS, *_BULK]
 REDUCING = Launch((3, 1, 1), (64, 1, 1), 0)
 
 
