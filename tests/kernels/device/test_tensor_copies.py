@@ -300,7 +300,26 @@ _STEPS = """
   }
   P[64 * blockIdx.x + t] = sum;"""
 _ROWS = tensor("M", (16, 64), (16, 4))
+_PEER = """
+  __shared__ alignas(128) int sums[64], own[64];
+  __shared__ barrier b0;
+  if (t == 0) start(b0, 1);
+  sums[t] = 1000;
+  own[t] = t;  //@ own
+  fence();
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  meet();
+  if (t == 0) {
+    expect(b0, 256);
+    asm volatile("{.reg .b32 s, b; mapa.shared::cluster.u32 s, %0, %3; mapa.shared::cluster.u32 b, %1, %3;"
+      "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [s], [%2], 256, [b];}"
+      :: "r"(at(sums)), "r"(at(&b0)), "r"(at(own)), "r"(rank() ^ 1) : "memory");  //@ reduce
+  }
+  wait(b0, 0);
+  P[64 * blockIdx.x + t] = sums[t];  //@ read
+  meet();"""
 RIGHT += [
+    story("sums in the other block's memory", [1000.0 + t for t in range(64)] * 2, _PEER, **_PAIR),
     story("a box for both blocks of a cluster", listed(box_of(_M2, (8, 4))) * 2, _SEVERAL, _M2, **_PAIR),
     story("each block loads half of a box for both", listed(box_of(_M2, (8, 4))) * 2, _HALVES, _H2, **_PAIR),
     story("bytes for both blocks of a cluster", [*map(float, range(64))] * 2,
@@ -535,6 +554,10 @@ WRONG = [
           "meet();  //@ begin", "__syncthreads();"), _M2, **_PAIR),
     story("a box that only one block gets", Found(Verdict.TIME_LIMIT, "wait"), _SEVERAL.replace("b0, 3", "b0, 1"), _M2,
           **_PAIR, **_ENDLESS),
+    story("sums in the other block's memory, read too early", Race("reduce", "read"), _PEER.replace(
+          "wait(b0, 0);", "meet();") + "\n  wait(b0, 0);", **_PAIR),
+    story("sums of what no fence shows to the copy", Race("own", "reduce"), _PEER.replace(
+          "own[t] = t;  //@ own\n  fence();", "fence();\n  own[t] = t;  //@ own"), **_PAIR),
     story("a box for a third block of two", Found(Verdict.RUNTIME_ERROR, "load"), _SEVERAL.replace("b0, 3", "b0, 7"),
           _M2, **_PAIR),
     story("a load into a tile that is still being stored", Race("store", "load"), """
