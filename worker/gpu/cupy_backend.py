@@ -38,7 +38,7 @@ from worker.gpu.backend import (
 )
 from worker.gpu.cuda_errors import fault_kind
 from worker.gpu.device_class import device_class
-from worker.gpu.launch_config import launch_config
+from worker.gpu.launch_config import LaunchConfig, launch_config
 from worker.gpu.nvml import ClockReader, gpus
 from worker.gpu.tensor_maps import encoded
 
@@ -64,13 +64,14 @@ _PAGEABLE_ACCESS = 88  # cudaDevAttrPageableMemoryAccess
 _TO_DEVICE, _TO_HOST = 1, 2
 _STREAM = 0
 _MOST_DYNAMIC = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_WHOLE_32 = 10  # CUDA_R_32I
 _BLAS_TYPES = {
     ElementType.FLOAT: runtime.CUDA_R_32F,
     ElementType.DOUBLE: runtime.CUDA_R_64F,
     ElementType.HALF: runtime.CUDA_R_16F,
     ElementType.BFLOAT: runtime.CUDA_R_16BF,
     ElementType.CHAR: runtime.CUDA_R_8I,
-    ElementType.INT: runtime.CUDA_R_32I,
+    ElementType.INT: _WHOLE_32,
 }
 _BLAS_COMPUTES: Mapping[ElementType, tuple[int, type[np.number[Any]]]] = {
     ElementType.FLOAT: (cublas.CUBLAS_COMPUTE_32F, np.float32),
@@ -283,11 +284,12 @@ class CupyBackend:
         places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
 
         function = kernel.handle.function
+        clustered = launch_config(launch) if launch.cluster_blocks > 1 else None
 
         def start(_alive: object = values) -> None:
             # The values must live until the launch: the driver gets only their addresses.
-            if launch.cluster_blocks > 1:
-                self._driver.launch(function, launch, places)
+            if clustered is not None:
+                self._driver.launch(function, clustered, places)
                 return
             _of_kernel(
                 lambda: driver.launchKernel(
@@ -347,11 +349,10 @@ class _Driver:
         )  # fmt: skip
         return Memory(place.value, size.value // 4)
 
-    def launch(self, function: int, launch: Launch, places: Any) -> None:
+    def launch(self, function: int, config: LaunchConfig, places: Any) -> None:
         """Launch a kernel with clusters. places: the addresses of its arguments."""
-        config = launch_config(launch)
-        call = partial(self._library.cuLaunchKernelEx, ctypes.byref(config), ctypes.c_void_p(function), places, None)
-        if status := call():
+        call = self._library.cuLaunchKernelEx
+        if status := call(ctypes.byref(config), ctypes.c_void_p(function), places, None):
             raise _fault(status, FaultKind.UNSUPPORTED)
 
     def encoded(self, mapped: Mapped) -> Any:

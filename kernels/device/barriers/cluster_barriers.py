@@ -94,9 +94,10 @@ class ClusterBarriers:
             done = waiting & (self._passed < complete)
             if not done.any():
                 continue
-            self._check_aligned(pc, done, gone)
             for phase in np.unique(self._passed[done]).tolist():
-                self._each_rank(done & (self._passed == phase), phase, None)
+                part = done & (self._passed == phase)
+                self._check_aligned(pc, ~gone & (self._arrivals == phase + 1), part.any(axis=0))
+                self._each_rank(part, phase, None)
             self._passed += done
             self._leave(pc, waiting & ~done)
             self._order_blocks(pc, done)
@@ -140,20 +141,20 @@ class ClusterBarriers:
 
     # -- misuse -------------------------------------------------------------------------------------------------------
 
-    def _check_aligned(self, pc: int, done: Grid, gone: Grid) -> None:
+    def _check_aligned(self, pc: int, arrived: Grid, blocks: NDArray[np.bool_]) -> None:
         """Check that the threads of each warp arrived together, if they arrived at an aligned instruction."""
-        threads, blocks = done.shape
+        threads, columns = arrived.shape
         missing = -threads % WARP
         aligned = np.isin(self._at, [use.pc for use in self._uses.values() if use.aligned])
         at = np.where(aligned, self._at, _NOWHERE)
-        present, at = (np.pad(each, ((0, missing), (0, 0))) for each in (done & ~gone, at))
-        present, at = present.reshape(-1, WARP, blocks), at.reshape(-1, WARP, blocks)
+        present, at = (np.pad(each, ((0, missing), (0, 0))) for each in (arrived & blocks, at))
+        present, at = present.reshape(-1, WARP, columns), at.reshape(-1, WARP, columns)
         low = np.where(present, at, np.iinfo(np.int64).max).min(axis=1)
         high = np.where(present, at, _NOWHERE).max(axis=1)
         split = present & ((low < high) & (high != _NOWHERE))[:, np.newaxis]
         if split.any():
             why = "reaches the cluster's barrier at another place than other threads of its warp. `.aligned` forbids it"
-            self._misused(self._uses[pc], split.reshape(-1, blocks)[:threads], why)
+            self._misused(self._uses[pc], split.reshape(-1, columns)[:threads], why)
 
     def _misused(self, use: ClusterUse, part: Grid, what: str) -> NoReturn:
         lanes = np.flatnonzero(part)

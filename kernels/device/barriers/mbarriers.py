@@ -30,7 +30,7 @@ from kernels.device.state.machine import Machine, TrapError, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Operands, Place
 from kernels.device.state.space import CLUSTER, kind_of
-from kernels.device.state.unset_values import ADDRESS, BRANCH
+from kernels.device.state.unset_values import ADDRESS, BRANCH, SIZE
 from kernels.device.state.values import from_array
 from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Severity, Verdict
@@ -206,6 +206,17 @@ def endless_wait(last: Sequence[Instruction]) -> Instruction | None:
     return used[0] if used and only_waits else None
 
 
+def missing_bytes(machine: Machine, lane: int, use: MbarrierUse) -> int:
+    """Return the bytes that the barrier needs for which a thread waits; below 0, too many came."""
+    one = np.zeros((machine.shape.threads, machine.shape.blocks), np.bool_)
+    one.reshape(-1)[lane] = True
+    address = machine.registers[use.place.register]
+    for part in split(machine, use.site, address, use.place.displacement, machine.mask(one)):
+        missing = machine.awaited.get((part.allocation.name, int(part.offsets[0])))
+        return 0 if missing is None else int(missing[lane % machine.shape.blocks])
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class _Phase:
     """A phase of a barrier, by its variable and byte offset, and its block's rank in the cluster.
@@ -244,7 +255,7 @@ class Mbarriers:
 
     def perform(self, use: MbarrierUse, mask: Mask | None) -> None:
         machine = self._machine
-        for register, harm in ((use.place.register, ADDRESS), (use.source, BRANCH)):
+        for register, harm in ((use.place.register, ADDRESS), (use.source, SIZE if use.copy else BRANCH)):
             machine.unset.use(register, use.site.pc, mask, harm)
         grid = (machine.shape.threads, machine.shape.blocks)
         value = machine.registers[use.source]

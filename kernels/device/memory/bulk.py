@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kernels.device.memory.access import Step
 from kernels.device.memory.atomic import Change, bulk_change, update_elements
-from kernels.device.memory.locate import Site, in_block_of, split
+from kernels.device.memory.locate import Site, in_block_of, report_outside, split
 from kernels.device.memory.parts import access_to, note
 from kernels.device.ptx.module import Instruction
 from kernels.device.state.accesses import Kind, Part, Strength, Transfer
@@ -21,7 +21,7 @@ from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Operands, Place
 from kernels.device.state.space import WRITTEN, kind_of
-from kernels.device.state.unset_values import ADDRESS
+from kernels.device.state.unset_values import ADDRESS, SIZE
 from kernels.facts import Mistake
 
 Bytes = NDArray[np.int64]
@@ -70,8 +70,8 @@ class BulkCopy:
 
     def perform(self, machine: Machine, mask: Mask | None, ends: Ends) -> Bytes:
         """Copy for all threads of the mask, and return the bytes of each thread."""
-        for register in (self.target.register, self.source.register, self.size):
-            machine.unset.use(register, self.pc, mask, ADDRESS)
+        for register, harm in ((self.target.register, ADDRESS), (self.source.register, ADDRESS), (self.size, SIZE)):
+            machine.unset.use(register, self.pc, mask, harm)
         grid = machine.shape.threads, machine.shape.blocks
         sizes = np.broadcast_to(machine.registers[self.size].dense(np.dtype(np.int32)), grid).reshape(-1)
         lanes = machine.active(mask)
@@ -134,12 +134,16 @@ class BulkCopy:
     ) -> list[Part]:
         """Where the copy begins, for threads whose copy is inside one variable. Tell the search for races."""
         address = machine.registers[place.register]
-        last = list(split(machine, site, address, place.displacement + size - _PIECE, mask))
-        inside = np.concatenate([part.lanes for part in last]) if last else np.zeros(0, np.intp)
         found = []
         for part in split(machine, site, address, place.displacement, mask):
-            whole = _some(part, np.flatnonzero(np.isin(part.lanes, inside)))
-            whole = in_block_of(machine, whole, self.rank if site.kind.writes else None)
+            inside = part.offsets + size <= part.allocation.size
+            if not inside.all():
+                outside = part.some(~inside)
+                first = np.full(len(outside.lanes), part.allocation.size)
+                report_outside(machine, site, replace(outside, offsets=first))
+                if site.store:
+                    _set_inside(machine, outside)
+            whole = in_block_of(machine, part.some(inside), self.rank if site.kind.writes else None)
             if whole.lanes.size:
                 found.append(whole)
                 noted, seen = replace(site, size=size), whole
@@ -158,7 +162,7 @@ def in_elements(part: Part, size: int, element: int) -> Part:
     return Part(part.allocation, offsets, np.repeat(part.lanes, count), owners)
 
 
-def _some(part: Part, chosen: Lanes | slice) -> Part:
+def _some(part: Part, chosen: Lanes | slice | NDArray[np.bool_]) -> Part:
     return part.some(chosen)
 
 
@@ -172,6 +176,12 @@ def _places(machine: Machine, part: Part, words: int) -> NDArray[np.intp]:
 def _set(machine: Machine, part: Part, words: int) -> None:
     if part.allocation.flat_valid is not None:
         part.allocation.flat_valid[_places(machine, part, words)] = WRITTEN
+
+
+def _set_inside(machine: Machine, part: Part) -> None:
+    """Count what copies write before the end of their variable as set, so that its readers aren't accused, too."""
+    for offset in np.unique(part.offsets).tolist():
+        _set(machine, _some(part, part.offsets == offset), (part.allocation.size - offset) // 4)
 
 
 def _move(machine: Machine, source: Part, target: Part, words: int) -> None:
@@ -276,8 +286,7 @@ def bulk_wait_step(kinds: tuple[str, ...], allowed: int) -> Step:
     """Return the step that waits for all groups except the last `allowed` ones."""
 
     def wait(machine: Machine, mask: Mask | None) -> None:
-        lanes = machine.active(mask)
-        over = machine.groups.end(Grouped.BULK_COPIES, lanes, allowed)
+        lanes, over = machine.groups.end(Grouped.BULK_COPIES, machine.active(mask), allowed)
         for kind in kinds:
             machine.races.ended(_of_groups(kind, over), lanes, 1)
 

@@ -231,7 +231,7 @@ def _windows(
         inside = (part.offsets >= 0) & (part.offsets + site.size <= allocation.size)
         if not inside.all():
             outside = part.some(~inside)
-            _report_outside(machine, site, outside)
+            report_outside(machine, site, outside)
             if site.store and site.align:
                 _count_as_written(machine, site, outside)
             part = part.some(inside)
@@ -317,7 +317,7 @@ def _report_cluster(machine: Machine, site: Site, lanes: NDArray[np.intp], messa
     machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
 
 
-def _report_outside(machine: Machine, site: Site, part: Part) -> None:
+def report_outside(machine: Machine, site: Site, part: Part) -> None:
     allocation, offsets, lanes = part.allocation, part.offsets, part.lanes
 
     def describe() -> Described:

@@ -154,6 +154,10 @@ class SuspectFinder(Unwatched):
     def record(self, access: Access) -> None:
         if access.where.size < _WORD:
             self.suspects.fine.add(access.allocation.name)
+        if access.where.pc in self._polls:
+            polled = np.zeros(len(access.allocation.words), np.bool_)
+            polled[access.cells(self._machine.shape, _WORD)[0]] = True
+            _add(self.suspects.flags, access.allocation.name, polled)
         if access.owners is not None:
             self.suspects.remote.add(access.allocation.name)
         if access.transfer is not None:
@@ -162,10 +166,6 @@ class SuspectFinder(Unwatched):
         if access.owners is not None:
             self._suspect(access)
             return
-        if access.where.pc in self._polls:
-            polled = np.zeros(len(access.allocation.words), np.bool_)
-            polled[access.cells(self._machine.shape, _WORD)[0]] = True
-            _add(self.suspects.flags, access.allocation.name, polled)
         if access.allocation.space == "shared":
             key = access.key() if access.flight is None else (access.key(), len(self._pending))
             self._pending.setdefault(key, access)
@@ -208,7 +208,7 @@ class SuspectFinder(Unwatched):
         whole = blocks is None and not self._flushed and not self._block
         # Loops repeat intervals. The same accesses show the same suspects, so one look is enough.
         if self._pending and not (whole and (signature in self._clean or signature in self._known)):
-            alike = whole and all(access.alike for access in self._pending.values())
+            alike = whole and all(access.alike(self._machine.shape) for access in self._pending.values())
             self._enter_pending(alike=alike)
             found = self._note(blocks, alike=alike)
             if whole and not found and len(self._clean) < _MOST_CLEAN:

@@ -349,8 +349,7 @@ def wait_for_products(allowed: int, rows: int) -> Step:
     """Return the step that waits for all groups of products except the last `allowed` ones."""
 
     def wait(machine: Machine, mask: Mask | None) -> None:
-        lanes = machine.active(mask)
-        over = machine.groups.end(Grouped.PRODUCTS, lanes, allowed)
+        lanes, over = machine.groups.end(Grouped.PRODUCTS, machine.active(mask), allowed)
         machine.races.ended(Transfer(_LINE, over), lanes, WARPGROUP)
         registers_of(machine, rows).wait(lanes, over)
         groups = machine.groups.present(Grouped.PRODUCTS)

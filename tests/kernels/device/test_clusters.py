@@ -92,6 +92,22 @@ RIGHT = [
   __syncthreads();
   if (t == 0) atomicExch((int*)P + 65, 1);
 """, n=66),
+    story("threads wait for a volatile flag in another block", [5.0] * 32 + [1.0] * 32, """
+  __shared__ volatile int flag;
+  __shared__ float s[32];
+  if (t == 0) flag = 0;
+  if (rank() == 1) s[t] = 5;
+  SYNC();
+  unsigned long long there;
+  asm volatile("mapa.u64 %0, %1, 1;" : "=l"(there) : "l"((unsigned long long)&flag));
+  P[blockIdx.x * 32 + t] = 1;
+  if (rank() == 1 && t == 0) flag = 1;
+  if (rank() == 0) {
+    while (*(volatile int*)there == 0);
+    LOAD(P[t], s[t], 1);
+  }
+  SYNC();
+"""),
     story("an address that no thread uses may have any rank", [1.0] * 64, """
   unsigned there = in(&P, 5);
   P[blockIdx.x * 32 + t] = 1;
@@ -338,6 +354,18 @@ WRONG = [
   P[blockIdx.x * 32 + t] = 0;
   if (t < 16) ARRIVE(".aligned"); else { __nanosleep(1); ARRIVE(".aligned"); }
   WAIT();  //@ wait
+"""),
+    story("lanes that arrive at two aligned barriers and wait apart",
+          Found(Verdict.BARRIER_DIVERGENCE, line="wait", says="another place"), """
+  P[blockIdx.x * 32 + t] = 0;
+  if (t < 16) {
+    ARRIVE(".aligned");
+    WAIT();  //@ wait
+  } else {
+    __nanosleep(1);
+    ARRIVE(".aligned");
+    WAIT();
+  }
 """),
     story("one block waits for the cluster, the other for itself",
           Found(Verdict.BARRIER_DIVERGENCE, pair=("cluster", "block")), """

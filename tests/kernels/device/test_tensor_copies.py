@@ -311,9 +311,9 @@ _PEER = """
   meet();
   if (t == 0) {
     expect(b0, 256);
-    asm volatile("{.reg .b32 s, b; mapa.shared::cluster.u32 s, %0, %3; mapa.shared::cluster.u32 b, %1, %3;"
+    asm volatile("{.reg .b32 s, b; mapa.shared::cluster.u32 s, %0, %3; mapa.shared::cluster.u32 b, %1, %3;"  //@ reduce
       "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [s], [%2], 256, [b];}"
-      :: "r"(at(sums)), "r"(at(&b0)), "r"(at(own)), "r"(rank() ^ 1) : "memory");  //@ reduce
+      :: "r"(at(sums)), "r"(at(&b0)), "r"(at(own)), "r"(rank() ^ 1) : "memory");
   }
   wait(b0, 0);
   P[64 * blockIdx.x + t] = sums[t];  //@ read
