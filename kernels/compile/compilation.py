@@ -19,6 +19,7 @@ from kernels.facts import Facts, Mistake
 from kernels.source.characters import odd_characters
 from kernels.source.conditions import visible_tokens
 from kernels.source.launch.probe import probe_text, read_values
+from kernels.source.text import code_texts
 from kernels.verdict import Finding, Severity, Verdict
 
 __all__ = ["DEFAULT_ARCH", "Compilation", "Diagnostic", "NVRTCUnavailable", "Resources", "compile_source"]
@@ -100,7 +101,7 @@ def compile_source(
     """
     if not _ARCHITECTURE.fullmatch(arch) or arch.rstrip("af") not in nvrtc.supported_architectures():
         raise ValueError(f"unknown architecture {arch!r}")
-    if arch == _HOPPER and _ONLY_HOPPER.search(text):
+    if arch == _HOPPER and _ONLY_HOPPER.search(text) and any(map(_ONLY_HOPPER.search, code_texts(text))):
         arch = f"{arch}a"
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
         return (Finding(Verdict.REJECTED, "This file has bytes that aren't text. Save it as UTF-8."),)

@@ -28,7 +28,8 @@ _CUT = 2.0**-21
 """What tensor cores may lose with each product, as a share of the sum of all products' sizes.
 
 They align the products of a block and the sum so far to the largest one, and cut each 23 or more places behind its
-first: 2^-23 for the product, 2^-23 for the sum. The new sum is cut to a float: 2^-23. The rest is for errors of errors.
+first: 2^-23 for the product, 2^-23 for the sum. The new sum is cut to a float: 2^-23. The rest is for what these add to
+each other.
 """
 
 _CUT_FP8 = 2.0 ** (2 - _FP8_DIGITS)

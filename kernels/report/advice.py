@@ -118,8 +118,8 @@ _REPAIRS: Mapping[Mistake, str] = {
         "threads. For `wgmma`, the same holds for the 128 threads of four warps."
     ),
     Mistake.TENSOR_MAP: (
-        "Give each copy{at} the address of a parameter `const __grid_constant__ CUtensorMap`, and as many coordinates "
-        "as its box has dimensions."
+        "Give each copy{at} the address of a parameter `const __grid_constant__ CUtensorMap`. Its box needs one "
+        "coordinate for each dimension."
     ),
     Mistake.TRAP: "Let the kernel handle this case instead of stopping{at}.",
 }

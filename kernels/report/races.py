@@ -148,13 +148,18 @@ _PROXY_FENCE = (
     "asynchronous operation. In C++ this is `cuda::ptx::fence_proxy_async(cuda::ptx::space_shared)`."
 )
 _REGISTER_FENCE = (
-    "Execute `wgmma.fence.sync.aligned`{at} in all four warps, after the last write to the registers of its sums and "
-    "its left factor. Only `wgmma` of one shape that add to the same registers need no fence between them."
+    "Let all four warps execute `wgmma.fence.sync.aligned` before `wgmma`{at}. It must follow the last write to the "
+    "registers of the sums and of the left factor. Products of one shape on the same sums need no fence between them."
 )
 _TRANSFER = (
     "Wait {between} for the asynchronous operation, at its `cuda::barrier` or for its group. Start the next one into "
     "the same memory only after a barrier that follows the last use."
 )
+_EARLY_TRANSFER = (
+    "Start the asynchronous operation only after a barrier that follows the last use of `{name}` in other threads. "
+    "With several stages, wait for the barrier of the empty stage."
+)
+_STORED_MATRIX = "Let each warp store its own tile of `{name}`{first}, or let one warp store it."
 _UNFINISHED = (
     "Wait for the asynchronous operation{at} before the block ends, for its group or at its `cuda::barrier`. "
     "Afterwards the block's shared memory may belong to another block."
@@ -174,6 +179,8 @@ _ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
     ("register_fence", lambda race: race.finding.facts.mistake is Mistake.REGISTER_FENCE, _REGISTER_FENCE),
     ("unfinished", lambda race: race.finding.facts.mistake is Mistake.UNFINISHED, _UNFINISHED),
     ("transfer", lambda race: race.finding.facts.mistake is Mistake.TRANSFER, _TRANSFER),
+    ("early_transfer", lambda race: race.finding.facts.mistake is Mistake.EARLY_TRANSFER, _EARLY_TRANSFER),
+    ("stored_matrix", lambda race: race.finding.facts.mistake is Mistake.STORED_MATRIX, _STORED_MATRIX),
     ("lifetime", lambda race: race.finding.facts.mistake is Mistake.CLUSTER_LIFETIME, _LIFETIME),
     ("cluster", lambda race: race.finding.facts.mistake is Mistake.CLUSTER_RACE, _CLUSTER),
     ("update", lambda race: race.adds_up or (race.one_update and not race.outside), _UPDATE),

@@ -182,6 +182,15 @@ def _comment(text: str, line: int, end: int) -> Comment:
     return Comment(line, text[2:] if whole_line else text[2:].removesuffix("*/"), whole_line, end)
 
 
+def code_texts(text: str) -> Iterator[str]:
+    """Yield the text of each token, without comments."""
+    for item in scan(text):
+        if isinstance(item, Token):
+            yield item.text
+        elif isinstance(item, Directive):
+            yield from (token.text for token in item.tokens)
+
+
 def code_of(texts: Iterable[str]) -> str:
     """Tokens with a space around each, but none inside a shift."""
     return _SHIFT.sub(r"\1\1", f" {' '.join(texts)} ")

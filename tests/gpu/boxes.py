@@ -76,7 +76,8 @@ def story_holds(gpu: GPU, story: Story) -> bool:
     options = story.launch
     made = kernels.compiled(story.text, gpu.architecture)
     arrays = {"M": np.arange(options["values"], dtype=np.float32), "P": np.full(options["n"], np.nan, np.float32)}
-    launch = Launch(triple(options.get("grid", 1)), triple(options["block"]), options.get("shared", 0))
+    grid, block, cluster = (triple(options.get(each, 1)) for each in ("grid", "block", "cluster"))
+    launch = Launch(grid, block, options.get("shared", 0), cluster)
     with gpu.load(made.cubin, made.entry) as kernel:
         found = kernel.run(launch, ("M", "P", options["n"], *options["maps"]), arrays, {}, {})
     return not isinstance(story.wanted, list) or found["P"].tolist() == story.wanted

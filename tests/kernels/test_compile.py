@@ -65,6 +65,16 @@ def test_an_architecture_that_the_compiler_does_not_know_is_an_error_of_the_call
         compile_source(TILED, "K", arch, {}, True)
 
 
+@pytest.mark.parametrize(
+    ("line", "target"), [("// no wgmma here", "sm_90"), ('asm volatile("wgmma.fence.sync.aligned;");', "sm_90a")]
+)
+def test_only_code_with_the_instructions_of_hopper_gets_its_target(line, target):
+    made = compile_source(f"__global__ void K(float* M) {{\n  {line}\n  M[0] = 1;\n}}", "K", "sm_90", {}, True)
+
+    assert isinstance(made, Compilation)
+    assert f".target {target}\n" in made.ptx
+
+
 def test_no_output_names_a_directory():
     made = compiled(TILED)
 

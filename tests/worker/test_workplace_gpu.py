@@ -221,6 +221,10 @@ def test_what_is_not_to_be_measured_here_is_a_fault(place, checked, changes, wor
     assert words in done(place, message).fault
 
 
+def test_code_for_this_capability_alone_is_measured(place, checked, probe):
+    assert done(place, probing(checked, *NOTHING, arch="sm_90a")).report is not None
+
+
 def test_a_step_of_another_kind_is_a_fault(place):
     assert "kind check" in done(place, check_message()).fault
 

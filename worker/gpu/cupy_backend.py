@@ -64,13 +64,14 @@ _PAGEABLE_ACCESS = 88  # cudaDevAttrPageableMemoryAccess
 _TO_DEVICE, _TO_HOST = 1, 2
 _STREAM = 0
 _MOST_DYNAMIC = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_WHOLE_32 = 10  # CUDA_R_32I
 _BLAS_TYPES = {
     ElementType.FLOAT: runtime.CUDA_R_32F,
     ElementType.DOUBLE: runtime.CUDA_R_64F,
     ElementType.HALF: runtime.CUDA_R_16F,
     ElementType.BFLOAT: runtime.CUDA_R_16BF,
     ElementType.CHAR: runtime.CUDA_R_8I,
-    ElementType.INT: runtime.CUDA_R_32I,
+    ElementType.INT: _WHOLE_32,
 }
 _BLAS_COMPUTES: Mapping[ElementType, tuple[int, type[np.number[Any]]]] = {
     ElementType.FLOAT: (cublas.CUBLAS_COMPUTE_32F, np.float32),

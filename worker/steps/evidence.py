@@ -58,8 +58,8 @@ def arch_of(cc: str) -> str:
 
 
 def capability(arch: str) -> str:
-    """`9.0` for `sm_90`."""
-    number = arch.removeprefix("sm_")
+    """`9.0` for `sm_90`, and for `sm_90a`, which has instructions of this capability alone."""
+    number = arch.removeprefix("sm_").removesuffix("a")
     return f"{number[:-1]}.{number[-1]}"
 
 

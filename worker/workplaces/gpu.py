@@ -201,7 +201,7 @@ class GpuWorkplace:
             raise StepFault(f"this worker can't read the measure work: {error}") from error
         if not remains_open(work.report):
             raise StepFault(f"the check ended with {work.report.verdict}, so there is nothing to measure")
-        if work.report.arch != self._arch:
+        if work.report.arch not in {self._arch, f"{self._arch}a"}:
             raise StepFault(f"the kernel is compiled for {work.report.arch}, but this slot's GPU needs {self._arch}")
         return work
 

@@ -19,9 +19,9 @@ from kernels.device.barriers.ordering import Counts, Grid, Ordering
 from kernels.device.memory.async_stores import AsyncForm, AsyncStore, async_form
 from kernels.device.memory.bulk import BulkCopy, BulkForm, Copy, bulk_form
 from kernels.device.memory.copies import hand_over
-from kernels.device.memory.locate import Site, split
-from kernels.device.memory.parts import access_to, note, note_part, read_part, write_part
-from kernels.device.memory.tensor_copies import TensorForm, tensor_copy, tensor_form
+from kernels.device.memory.locate import Site, in_block_of, split
+from kernels.device.memory.parts import access_to, note, note_part, read_part, values_of, write_part
+from kernels.device.memory.tensor_copies import TensorCopy, TensorForm, tensor_copy, tensor_form
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Unsupported, Vector
 from kernels.device.state.accesses import BEGIN, Kind, Part, Strength, Transfer
 from kernels.device.state.findings import Described
@@ -30,13 +30,14 @@ from kernels.device.state.machine import Machine, TrapError, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Operands, Place
 from kernels.device.state.space import CLUSTER, kind_of
-from kernels.device.state.unset_values import ADDRESS, BRANCH
+from kernels.device.state.unset_values import ADDRESS, BRANCH, SIZE
 from kernels.device.state.values import from_array
 from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Severity, Verdict
 from kernels.wording import plural
 
 _SIZE = 8
+_RANKS = 0xFFFF
 _VALID = "the present one of its `cuda::barrier` or the one before"
 # PTX allows 2**20 - 1 arrivals. It keeps the layout of the 64 bits secret, so any layout will do.
 _BITS = 20
@@ -142,11 +143,12 @@ def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
 
 def _copy_use(operands: Operands, pc: int, item: Instruction, form: BulkForm) -> MbarrierUse:
     """A bulk copy that reports its bytes to a barrier."""
-    if not 4 <= len(item.operands) <= 5:
+    if not 4 + form.several <= len(item.operands) <= 5 + form.several:
         raise Malformed("a bulk copy with the wrong number of operands")
     target, source = (operands.place(item.operands[at]) for at in (0, 1))
     size = operands.source(item.operands[2], 32)
-    return _use_of_copy(operands, item, BulkCopy(pc, item.line, form.spaces, target, source, size), 3)
+    ranks = operands.source(item.operands[4], 16) if form.several else None
+    return _use_of_copy(operands, item, BulkCopy(pc, item.line, form.spaces, target, source, size, ranks), 3)
 
 
 def _store_use(operands: Operands, pc: int, item: Instruction, form: AsyncForm) -> MbarrierUse:
@@ -171,7 +173,7 @@ def _use_of_copy(operands: Operands, item: Instruction, copy: Copy, at: int) -> 
 
 def _tensor_use(operands: Operands, pc: int, item: Instruction, form: TensorForm) -> MbarrierUse:
     """A tensor copy that reports its bytes to a barrier."""
-    if not 4 <= len(item.operands) <= 5:
+    if not 4 + form.several <= len(item.operands) <= 5 + form.several:
         raise Malformed("a tensor copy with the wrong number of operands")
     return _use_of_copy(operands, item, tensor_copy(operands, pc, item, form), 3)
 
@@ -205,6 +207,17 @@ def endless_wait(last: Sequence[Instruction]) -> Instruction | None:
     used = [item for item in last if item.opcode.startswith("mbarrier.")]
     only_waits = all("_wait" in item.opcode for item in used)
     return used[0] if used and only_waits else None
+
+
+def missing_bytes(machine: Machine, lane: int, use: MbarrierUse) -> int:
+    """Return the bytes that the barrier needs for which a thread waits; below 0, too many came."""
+    one = np.zeros((machine.shape.threads, machine.shape.blocks), np.bool_)
+    one.reshape(-1)[lane] = True
+    address = machine.registers[use.place.register]
+    for part in split(machine, use.site, address, use.place.displacement, machine.mask(one)):
+        missing = machine.awaited.get((part.allocation.name, int(part.offsets[0])))
+        return 0 if missing is None else int(missing[lane % machine.shape.blocks])
+    return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +258,7 @@ class Mbarriers:
 
     def perform(self, use: MbarrierUse, mask: Mask | None) -> None:
         machine = self._machine
-        for register, harm in ((use.place.register, ADDRESS), (use.source, BRANCH)):
+        for register, harm in ((use.place.register, ADDRESS), (use.source, SIZE if use.copy else BRANCH)):
             machine.unset.use(register, use.site.pc, mask, harm)
         grid = (machine.shape.threads, machine.shape.blocks)
         value = machine.registers[use.source]
@@ -257,6 +270,9 @@ class Mbarriers:
             if part.allocation.space != "shared":
                 self._stop(use, part.lanes, "it uses a `cuda::barrier` outside shared memory")
             self._check_owners(use, part)
+            if isinstance(use.copy, BulkCopy | TensorCopy) and use.copy.ranks is not None:
+                self._copy_to_several(use, use.copy, use.copy.ranks, part)
+                continue
             # Before the operation: what it orders comes after the barrier's beginning only if something else says so.
             if use.copy is None or part.owners is None:
                 note_part(machine, part, use.site)
@@ -372,6 +388,20 @@ class Mbarriers:
             started.begin(columns, phase.number + 1, use.site.pc, lanes)
         self._add_bytes(part, -moved[part.lanes])
         self._close(part)
+
+    def _copy_to_several(self, use: MbarrierUse, copy: BulkCopy | TensorCopy, ranks: int, part: Part) -> None:
+        """Start a copy once for each block of the cluster that it names: to its memory, reporting to its barrier."""
+        machine = self._machine
+        bits = values_of(machine, ranks, part.lanes) & _RANKS
+        beyond = np.flatnonzero(bits >> machine.launch.cluster_blocks)
+        if beyond.size:
+            size = plural(machine.launch.cluster_blocks, "block")
+            self._stop(use, part.lanes[beyond], f"it copies to a block of its cluster that doesn't exist, of {size}")
+        for rank in range(machine.launch.cluster_blocks):
+            there = in_block_of(machine, part.some(np.flatnonzero(bits >> rank & 1)), rank)
+            if there.lanes.size:
+                nothing = np.zeros(len(there.lanes), np.int64)
+                self._copy(replace(use, copy=replace(copy, rank=rank)), there, nothing, nothing)
 
     def _wait_for_copies(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:
         """Let the phase end after the earlier copies of its threads. With `.noinc`, that counts as their arrival."""

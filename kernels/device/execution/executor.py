@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.barriers.mbarriers import endless_wait
+from kernels.device.barriers.mbarriers import MbarrierUse, endless_wait, missing_bytes
 from kernels.device.counting.counting import Counting
 from kernels.device.counting.counts import Counts
 from kernels.device.execution.blocks import CodeBlock, code_blocks
@@ -24,7 +24,7 @@ from kernels.device.memory.placement import Argument, Buffer, Layout
 from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.suspects import SuspectFinder
 from kernels.device.ptx.dataflow import maybe_unset
-from kernels.device.ptx.module import Instruction, Reached, Register, Unsupported
+from kernels.device.ptx.module import Reached, Register, Unsupported
 from kernels.device.ptx.program import Program
 from kernels.device.ptx.thread_dependence import polling_loads
 from kernels.device.state.findings import Described, Findings
@@ -341,15 +341,12 @@ def _by(numbers: Sequence[int]) -> str:
     return " x ".join(f"{number:,}" for number in numbers)
 
 
-def _missing_at_barriers(machine: Machine, lane: int, wait: Instruction) -> str:
+def _missing_at_barrier(machine: Machine, lane: int, use: MbarrierUse) -> str:
     """Say what a wait that never ends waits for."""
-    column = lane % machine.shape.blocks
-    left = next((int(each[column]) for each in machine.awaited.values() if each[column]), 0)
-    if left > 0:
-        return f"Asynchronous copies bring {left:,} bytes less than it expects."
-    if left < 0:
-        return f"Asynchronous copies bring {-left:,} bytes more than it expects."
-    other = ", or it waits with the parity of another phase" if ".parity" in wait.opcode else ""
+    left = missing_bytes(machine, lane, use)
+    if left:
+        return f"Asynchronous copies bring {abs(left):,} bytes too {'many' if left < 0 else 'few'}."
+    other = ", or it waits with the parity of another phase" if use.parity else ""
     return f"Fewer threads arrive at it than it was initialised for{other}."
 
 
@@ -505,12 +502,13 @@ class _Launch:
 
     def _report_budget(self, machine: Machine, spent: BudgetSpentError) -> None:
         wait = endless_wait(spent.last)
+        use = next((each.mbarrier for each in self._prepared.blocks.values() if wait and each.end is wait), None)
 
         def describe() -> Described:
             block, thread = machine.geometry.who(spent.lane)
             message = (
-                f"still waits at this `cuda::barrier`. {_missing_at_barriers(machine, spent.lane, wait)}"
-                if wait is not None
+                f"still waits at this `cuda::barrier`. {_missing_at_barrier(machine, spent.lane, use)}"
+                if use is not None
                 else f"is still running after {self._budget.text(spent.instructions)}. Either a loop never ends, or"
                 " the thread does too much of the work. Check the loop's condition, and share the work among threads."
             )

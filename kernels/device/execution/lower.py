@@ -246,7 +246,7 @@ class Lowering(Operands):
         if (tensor := tensor_form(item.opcode)) is not None and not tensor.load and 3 <= len(item.operands) <= 4:
             return LoweredStep(bulk_step(tensor_copy(self, pc, item, tensor)), pc)
         form = bulk_form(item.opcode)
-        if form is None or form.barrier or len(item.operands) != 3:
+        if form is None or form.barrier or len(item.operands) != 3 + item.opcode.endswith(".L2::cache_hint"):
             raise Unsupported(item.opcode, item.line)
         target, source = self.place(item.operands[0]), self.place(item.operands[1])
         size = self.source(item.operands[2], 32)
@@ -514,6 +514,6 @@ def _groups(item: Instruction) -> int | None:
     if item.opcode == "cp.async.wait_all":
         return None
     count = item.operands[0] if len(item.operands) == 1 else None
-    if not isinstance(count, Immediate) or not 0 <= count.value <= MOST_GROUPS:
+    if not isinstance(count, Immediate) or count.value < 0:
         raise Malformed("a wait for copies without a number")
-    return count.value
+    return min(count.value, MOST_GROUPS)

@@ -11,7 +11,7 @@ accesses that nothing orders happen in both orders.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from kernels.device.barriers.cluster_barriers import ClusterBarriers
 from kernels.device.barriers.deadlocks import report_stuck
-from kernels.device.barriers.mbarriers import Mbarriers
+from kernels.device.barriers.mbarriers import Mbarriers, endless_wait
 from kernels.device.barriers.named_barriers import Arrival, NamedBarriers
 from kernels.device.barriers.ordering import Ordering
 from kernels.device.execution.blocks import CodeBlock, NamedUse, ordered_by_barriers, reduce_at_barrier
+from kernels.device.execution.idle_loops import only_waits
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.execution.warp_meetings import WarpMeetings
 from kernels.device.ptx.module import Instruction, Malformed, Symbol
@@ -115,6 +116,9 @@ class ChunkRun:
         self._most = budget.alone
         self._last_places: set[int] = set()
         self._polling: set[tuple[int, int]] = set()
+        self._acts, self._seen_acts = 0, -1
+        self._idle: set[int] = set()
+        self._idle_loops: dict[int, Sequence[Instruction]] = {}
         self._ready: dict[tuple[int, int], Mask | None] = {}
         self._at_barrier: dict[int, Grid] = {}
         self._gone = np.zeros((machine.shape.threads, machine.shape.blocks), np.bool_)
@@ -181,8 +185,28 @@ class ChunkRun:
         if not rested and self._open():
             rested = self._ready.keys() - self._polling
         if not rested:
+            self._check_progress(self._ready)
             self._polling.clear()
         return self._first(rested or self._ready)
+
+    def _check_progress(self, paths: Mapping[tuple[int, int], Mask | None]) -> None:
+        """End the run if all paths wait in loops, one for a barrier in shared memory, and nothing happens any more."""
+        if self._acts != self._seen_acts:
+            self._seen_acts = self._acts
+            return
+        for key, mask in paths.items():
+            last = self._idle_loops.get(key[1], ())
+            if (wait := endless_wait(last)) is not None:
+                raise BudgetSpentError(wait.line, int(self._machine.active(mask)[0]), last, self.instructions)
+
+    def _note_wait(self, block: CodeBlock, target: int) -> None:
+        """Note that threads repeat a loop that waits for others."""
+        if target not in self._idle_loops:
+            program = self._lowering.program
+            idle = only_waits(program, target, block.end_pc)
+            self._idle_loops[target] = program.instructions[target : block.end_pc + 1] if idle else ()
+            if idle:
+                self._idle.update(range(target, block.end_pc + 1))
 
     def _join(self, order: int, place: int, mask: Mask | None) -> None:
         key = order, place
@@ -200,6 +224,8 @@ class ChunkRun:
             block = self._blocks.get(place)
             if block is None:
                 raise Malformed("control runs past the end of the kernel")
+            if place not in self._idle:
+                self._acts += 1
             length = len(block.steps) + 1
             machine.steps += length
             self.instructions += length * (machine.shape.lanes if mask is None else mask.count)
@@ -216,20 +242,26 @@ class ChunkRun:
                 ways: list[tuple[int, Mask | None]] = [(block.follower, mask)]
             else:
                 ways = list(self._ways(block, block.end, mask))
-            if len(ways) == 1 and self._goes_on(block, order, ways[0][0]):
+            if len(ways) == 1 and self._goes_on(block, order, *ways[0]):
                 place, mask = ways[0]
                 continue
             for target, part in ways:
                 self._join(order, target, part)
                 if block.waits_at(target):
                     self._polling.add((order, target))
+                    self._note_wait(block, target)
             return
 
-    def _goes_on(self, block: CodeBlock, order: int, target: int) -> bool:
+    def _goes_on(self, block: CodeBlock, order: int, target: int, mask: Mask | None) -> bool:
         """Whether threads that all go to one place may continue before others."""
         # No other path exists, so the order doesn't matter. But a barrier may be complete for which this one waits.
         if not self._ready:
-            return not (block.waits_at(target) and self._waits())
+            if block.waits_at(target):
+                if self._waits():
+                    return False
+                self._note_wait(block, target)
+                self._check_progress({(order, target): mask})
+            return True
         here = order, target
         return not block.waits_at(target) and here not in self._ready and self._first(here, *self._ready) == here
 

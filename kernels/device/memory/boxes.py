@@ -26,11 +26,9 @@ _LINE, _PIECE = 128, 16
 _WORD = 4
 
 
-def swizzled(addresses: Numbers, width: int) -> Numbers:
+def swizzled(addresses: Numbers, width: int | Numbers) -> Numbers:
     """Where a swizzle of rows of `width` bytes puts what has these addresses in shared memory; 0 for none."""
-    if not width:
-        return addresses
-    moved: Numbers = addresses ^ ((addresses // _LINE & width // _PIECE - 1) * _PIECE)
+    moved: Numbers = addresses ^ ((addresses // _LINE & np.maximum(width // _PIECE - 1, 0)) * _PIECE)
     return moved
 
 
@@ -39,7 +37,7 @@ def tile_words(machine: Machine, tensor_map: TensorMap, tile: Part) -> NDArray[n
     start = tile.allocation.start
     addresses = start + tile.offsets[:, np.newaxis] + np.arange(0, tensor_map.bytes, _WORD)
     offsets = swizzled(addresses, tensor_map.swizzle) - start
-    thread, block = np.divmod(tile.lanes[:, np.newaxis], machine.shape.blocks)
+    thread, block = (each[:, np.newaxis] for each in tile.copies(machine.shape))
     return tile.allocation.position((offsets // _WORD).astype(np.intp), thread, block, machine.shape)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.memory.access import Step
-from kernels.device.memory.locate import Site, split
+from kernels.device.memory.locate import Site, in_block_of, report_outside, split
 from kernels.device.memory.parts import note
 from kernels.device.state.accesses import Access, Kind, Part, Transfer, Where
 from kernels.device.state.groups import Grouped
@@ -19,7 +19,7 @@ from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
 from kernels.device.state.space import WRITTEN, kind_of
-from kernels.device.state.unset_values import ADDRESS
+from kernels.device.state.unset_values import ADDRESS, SIZE
 from kernels.facts import Mistake
 
 Bytes = NDArray[np.int64]
@@ -29,7 +29,8 @@ Ends = Callable[[str, Lanes], Transfer]
 
 _OPCODE = re.compile(
     r"cp\.async\.bulk\.(?:(?P<to>shared::cluster|shared::cta)\.(?P<source>global|shared::cta)|global\.shared::cta)"
-    r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)(?:\.L2::cache_hint)?"
+    r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)"
+    r"(?P<several>\.multicast::cluster)?(?:\.L2::cache_hint)?"
 )
 _PIECE = 16
 _MOST_BYTES = 1 << 18
@@ -41,7 +42,13 @@ _WAIT = re.compile(r"cp\.async\.bulk\.wait_group(?P<read>\.read)?")
 
 @dataclass(frozen=True, slots=True)
 class BulkCopy:
-    """One instruction. spaces: from where to where; size: the register with the bytes."""
+    """One instruction.
+
+    spaces: from where to where
+    size: the register with the bytes
+    ranks: the register with the blocks of the cluster to which it goes, a bit for each; None for one block
+    rank: the block to which this copy goes; None for the block of the address
+    """
 
     pc: int
     line: int | None
@@ -49,11 +56,13 @@ class BulkCopy:
     target: Place
     source: Place
     size: int
+    ranks: int | None = None
+    rank: int | None = None
 
     def perform(self, machine: Machine, mask: Mask | None, ends: Ends) -> Bytes:
         """Copy for all threads of the mask, and return the bytes of each thread."""
-        for register in (self.target.register, self.source.register, self.size):
-            machine.unset.use(register, self.pc, mask, ADDRESS)
+        for register, harm in ((self.target.register, ADDRESS), (self.source.register, ADDRESS), (self.size, SIZE)):
+            machine.unset.use(register, self.pc, mask, harm)
         grid = machine.shape.threads, machine.shape.blocks
         sizes = np.broadcast_to(machine.registers[self.size].dense(np.dtype(np.int32)), grid).reshape(-1)
         lanes = machine.active(mask)
@@ -94,11 +103,16 @@ class BulkCopy:
     ) -> list[Part]:
         """Where the copy begins, for threads whose copy is inside one variable. Tell the search for races."""
         address = machine.registers[place.register]
-        last = list(split(machine, site, address, place.displacement + size - _PIECE, mask))
-        inside = np.concatenate([part.lanes for part in last]) if last else np.zeros(0, np.intp)
         found = []
         for part in split(machine, site, address, place.displacement, mask):
-            whole = _some(part, np.flatnonzero(np.isin(part.lanes, inside)))
+            inside = part.offsets + size <= part.allocation.size
+            if not inside.all():
+                outside = part.some(~inside)
+                first = np.full(len(outside.lanes), part.allocation.size)
+                report_outside(machine, site, replace(outside, offsets=first))
+                if site.store:
+                    _set_inside(machine, outside)
+            whole = in_block_of(machine, part.some(inside), self.rank if site.kind.writes else None)
             if whole.lanes.size:
                 found.append(whole)
                 transfer = ends("write" if site.kind.writes else "read", whole.lanes)
@@ -117,7 +131,7 @@ class BulkCopy:
         return found
 
 
-def _some(part: Part, chosen: Lanes | slice) -> Part:
+def _some(part: Part, chosen: Lanes | slice | NDArray[np.bool_]) -> Part:
     return part.some(chosen)
 
 
@@ -131,6 +145,12 @@ def _places(machine: Machine, part: Part, words: int) -> NDArray[np.intp]:
 def _set(machine: Machine, part: Part, words: int) -> None:
     if part.allocation.flat_valid is not None:
         part.allocation.flat_valid[_places(machine, part, words)] = WRITTEN
+
+
+def _set_inside(machine: Machine, part: Part) -> None:
+    """Count what copies write before the end of their variable as set, so that its readers aren't accused, too."""
+    for offset in np.unique(part.offsets).tolist():
+        _set(machine, _some(part, part.offsets == offset), (part.allocation.size - offset) // 4)
 
 
 def _move(machine: Machine, source: Part, target: Part, words: int) -> None:
@@ -147,10 +167,12 @@ class BulkForm:
 
     spaces: from where to where
     barrier: whether it reports to a barrier in shared memory
+    several: whether it goes to several blocks of the cluster
     """
 
     spaces: tuple[str, str]
     barrier: bool
+    several: bool = False
 
 
 def bulk_form(opcode: str) -> BulkForm | None:
@@ -158,11 +180,12 @@ def bulk_form(opcode: str) -> BulkForm | None:
     match = _OPCODE.fullmatch(opcode)
     if match is None or (match["end"] == "bulk_group") == bool(match["to"]):
         return None
+    way, several = (match["source"], match["to"]), bool(match["several"])
+    if way == ("shared::cta", "shared::cta") or (several and way != ("global", "shared::cluster")):
+        return None
     if match["to"] is None:
         return BulkForm(("shared", "global"), False)
-    if (match["to"], match["source"]) == ("shared::cta", "shared::cta"):
-        return None
-    return BulkForm((kind_of(match["source"]), kind_of(match["to"])), True)
+    return BulkForm((kind_of(match["source"]), kind_of(match["to"])), True, several)
 
 
 def bulk_wait(opcode: str) -> tuple[str, ...] | None:
@@ -209,8 +232,7 @@ def bulk_wait_step(kinds: tuple[str, ...], allowed: int) -> Step:
     """Return the step that waits for all groups except the last `allowed` ones."""
 
     def wait(machine: Machine, mask: Mask | None) -> None:
-        lanes = machine.active(mask)
-        over = machine.groups.end(Grouped.BULK_COPIES, lanes, allowed)
+        lanes, over = machine.groups.end(Grouped.BULK_COPIES, machine.active(mask), allowed)
         for kind in kinds:
             machine.races.ended(_of_groups(kind, over), lanes, 1)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kernels.device.memory.access import Step
 from kernels.device.memory.locate import Site, split
-from kernels.device.memory.parts import note, note_part, read_part, write_part
+from kernels.device.memory.parts import note, note_part, read_part, write_part, write_valid
 from kernels.device.state.accesses import Access, Flight, Handed, Kind, Part, PendingCopy, Transfer
 from kernels.device.state.groups import Grouped
 from kernels.device.state.machine import Machine
@@ -27,6 +27,8 @@ def _issue(machine: Machine, site: Site, part: Part, data: NDArray[np.uint8], va
     flight = Flight.begun(len(part.lanes))
     access = Access(site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, flight=flight)
     note(machine, access)
+    # An early read is a race, and not also a read of memory that no thread has written.
+    write_valid(machine, part, site.size)
     machine.copies.append(PendingCopy(part, data, valid, groups, access, np.ones(len(groups), np.bool_)))
     _tell(machine)
 

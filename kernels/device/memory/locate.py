@@ -7,7 +7,7 @@ Other accesses are checked thread by thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import numpy as np
@@ -187,6 +187,13 @@ def columns_of(machine: Machine, lanes: NDArray[np.intp], ranks: NDArray[np.int6
     return found
 
 
+def in_block_of(machine: Machine, part: Part, rank: int | None) -> Part:
+    """Return the same places in the block of each thread's cluster with this rank; None changes nothing."""
+    if rank is None:
+        return part
+    return replace(part, owners=columns_of(machine, part.lanes, np.full(len(part.lanes), rank)))
+
+
 def _spaces(site: Site, addresses: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.bool_], int]]:
     if site.space != "generic":
         yield "shared" if site.space == CLUSTER else site.space, np.ones(addresses.shape, np.bool_), 0
@@ -224,7 +231,7 @@ def _windows(
         inside = (part.offsets >= 0) & (part.offsets + site.size <= allocation.size)
         if not inside.all():
             outside = part.some(~inside)
-            _report_outside(machine, site, outside)
+            report_outside(machine, site, outside)
             if site.store and site.align:
                 _count_as_written(machine, site, outside)
             part = part.some(inside)
@@ -310,7 +317,7 @@ def _report_cluster(machine: Machine, site: Site, lanes: NDArray[np.intp], messa
     machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
 
 
-def _report_outside(machine: Machine, site: Site, part: Part) -> None:
+def report_outside(machine: Machine, site: Site, part: Part) -> None:
     allocation, offsets, lanes = part.allocation, part.offsets, part.lanes
 
     def describe() -> Described:

@@ -29,10 +29,18 @@ def read_part(machine: Machine, part: Part, size: int) -> tuple[NDArray[np.uint8
     return words.view(np.uint8).reshape(len(part.lanes), -1)[:, :size], valid
 
 
-def places(machine: Machine, part: Part) -> NDArray[np.intp]:
-    """Return the positions of the listed threads' first words in the flat memory."""
+def values_of(machine: Machine, register: int, lanes: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Return the whole numbers in a register, for the listed threads."""
+    value = machine.registers[register]
+    dense = value.dense(np.dtype(f"i{value.bits // 8}")).astype(np.int64)
+    found: NDArray[np.int64] = np.broadcast_to(dense, (machine.shape.threads, machine.shape.blocks)).reshape(-1)[lanes]
+    return found
+
+
+def places(machine: Machine, part: Part, number: int = 0) -> NDArray[np.intp]:
+    """Return the positions of the listed threads' words in the flat memory, from their first on."""
     thread, block = part.copies(machine.shape)
-    return part.allocation.position((part.offsets >> 2).astype(np.intp), thread, block, machine.shape)
+    return part.allocation.position((part.offsets >> 2).astype(np.intp) + number, thread, block, machine.shape)
 
 
 def write_part(machine: Machine, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_] | None = None) -> None:
@@ -57,6 +65,13 @@ def write_part(machine: Machine, part: Part, data: NDArray[np.uint8], valid: NDA
                 np.bitwise_and.at(allocation.flat_valid, index, ~bits)
                 bits = np.where(valid, bits, np.uint8(0))
             np.bitwise_or.at(allocation.flat_valid, index, bits)
+
+
+def write_valid(machine: Machine, part: Part, size: int) -> None:
+    """Count whole words of the listed threads as written."""
+    if part.allocation.flat_valid is not None:
+        for number in range(size // 4):
+            part.allocation.flat_valid[places(machine, part, number)] = WRITTEN
 
 
 def _bits(offsets: NDArray[np.int64], size: int) -> NDArray[np.uint8]:

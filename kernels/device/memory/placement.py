@@ -196,9 +196,11 @@ class Layout:
             if isinstance(argument, TensorMap):
                 if parameter.size != _MAP_BYTES:
                     raise Malformed("a parameter that can't hold the exercise's tensor map")
+                tensor = Tensor(argument, self._placed[argument.operand])
+                if math.prod(argument.extents) * argument.type.bytes > tensor.memory.size:
+                    raise Malformed("a tensor map of more memory than its operand has")
                 # No access fits into it, so each is seen.
-                allocation.size = 0
-                allocation.tensor = Tensor(argument, self._placed[argument.operand])
+                allocation.size, allocation.tensor = 0, tensor
                 continue
             if isinstance(argument, str):
                 data = self._placed[argument].start.to_bytes(8, "little")

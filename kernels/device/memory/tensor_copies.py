@@ -16,23 +16,24 @@ from numpy.typing import NDArray
 from kernels.device.memory.atomic import Change, bulk_change, update_elements
 from kernels.device.memory.boxes import Boxes, tile_words
 from kernels.device.memory.bulk import Bytes, Ends, Lanes
-from kernels.device.memory.locate import Site, split
-from kernels.device.memory.parts import note
+from kernels.device.memory.locate import Site, in_block_of, split
+from kernels.device.memory.parts import access_to, note, values_of
 from kernels.device.ptx.module import Instruction, Malformed, Vector
-from kernels.device.state.accesses import Access, Kind, Part, Strength
+from kernels.device.state.accesses import Kind, Part, Strength
 from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Operands, Place
-from kernels.device.state.space import WRITTEN, Tensor
+from kernels.device.state.space import WRITTEN, Tensor, kind_of
 from kernels.device.state.unset_values import ADDRESS
 from kernels.exercise.values import ElementType
 from kernels.facts import Mistake
 
 _OPCODE = re.compile(
     r"cp(?P<reduces>\.reduce)?\.async\.bulk\.tensor\.(?P<dimensions>[1-5])d"
-    r"\.(?:(?P<load>shared::(?:cluster|cta)\.global)|global\.shared::cta)"
+    r"\.(?:(?P<load>shared::(?:cluster|cta))\.global|global\.shared::cta)"
     r"(?:\.(?P<change>add|min|max|inc|dec|and|or|xor))?(?:\.tile)?"
-    r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)(?:\.cta_group::1)?(?:\.L2::cache_hint)?"
+    r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)(?P<several>\.multicast::cluster)?"
+    r"(?:\.cta_group::1)?(?:\.L2::cache_hint)?"
 )
 _ALIGNMENT = 128
 _PIECE = 16
@@ -45,11 +46,15 @@ class TensorForm:
     """The meaning of a tensor copy's opcode.
 
     load: from global to shared memory; it then reports to a barrier in shared memory
+    shared: the space of the shared memory
+    several: whether it goes to several blocks of the cluster
     change: of a reduction, what it does to the tensor's elements; "" for a copy
     """
 
     load: bool
     dimensions: int
+    shared: str
+    several: bool = False
     change: str = ""
 
 
@@ -60,12 +65,16 @@ def tensor_form(opcode: str) -> TensorForm | None:
         return None
     if bool(match["change"]) != bool(match["reduces"]) or (match["change"] and match["load"]):
         return None
-    return TensorForm(bool(match["load"]), int(match["dimensions"]), match["change"] or "")
+    several = bool(match["several"])
+    if several and match["load"] != "shared::cluster":
+        return None
+    shared = kind_of(match["load"] or "shared::cta")
+    return TensorForm(bool(match["load"]), int(match["dimensions"]), shared, several, match["change"] or "")
 
 
 @dataclass(frozen=True, slots=True)
 class TensorCopy:
-    """One instruction. corner: the registers with the coordinates at which the box begins."""
+    """One instruction. corner: the registers with the coordinates at which the box begins; the rest as in BulkCopy."""
 
     pc: int
     line: int | None
@@ -73,6 +82,8 @@ class TensorCopy:
     map: Place
     corner: tuple[int, ...]
     tile: Place
+    ranks: int | None = None
+    rank: int | None = None
 
     def perform(self, machine: Machine, mask: Mask | None, ends: Ends) -> Bytes:
         """Copy for all threads of the mask, and return the bytes of each thread."""
@@ -90,7 +101,7 @@ class TensorCopy:
     def _tensors(self, machine: Machine, mask: Mask | None) -> Iterator[tuple[Tensor, Lanes]]:
         """The tensors that the threads name, each with its threads."""
         lanes = machine.active(mask)
-        addresses = _values(machine, self.map.register, lanes) + self.map.displacement
+        addresses = values_of(machine, self.map.register, lanes) + self.map.displacement
         for address in np.unique(addresses).tolist():
             chosen = lanes[addresses == address]
             memory = machine.memory.find("global", address)
@@ -106,18 +117,16 @@ class TensorCopy:
 
     def _copy(self, machine: Machine, tensor: Tensor, mask: Mask | None, ends: Ends) -> None:
         kind = Kind.COPY if self.form.load else Kind.READ
-        site = Site(self.pc, self.line, "shared", tensor.map.bytes, kind, align=_ALIGNMENT)
+        site = Site(self.pc, self.line, self.form.shared, tensor.map.bytes, kind, align=_ALIGNMENT)
         step = max(1, _MOST_WORDS * 4 // tensor.map.bytes)
-        for tile in split(machine, site, machine.registers[self.tile.register], self.tile.displacement, mask):
-            transfer = ends("write" if self.form.load else "read", tile.lanes)
-            access = Access(site.where, tile.allocation, offsets=tile.offsets, lanes=tile.lanes, transfer=transfer)
-            note(machine, access)
+        for each in split(machine, site, machine.registers[self.tile.register], self.tile.displacement, mask):
+            tile = in_block_of(machine, each, self.rank)
+            note(machine, access_to(tile, site, ends("write" if self.form.load else "read", tile.lanes)))
             for first in range(0, len(tile.lanes), step):
-                some = slice(first, first + step)
-                self._move(machine, tensor, Part(tile.allocation, tile.offsets[some], tile.lanes[some]), ends)
+                self._move(machine, tensor, tile.some(slice(first, first + step)), ends)
 
     def _move(self, machine: Machine, tensor: Tensor, tile: Part, ends: Ends) -> None:
-        corners = np.stack([_values(machine, register, tile.lanes) for register in self.corner], axis=1)
+        corners = np.stack([values_of(machine, register, tile.lanes) for register in self.corner], axis=1)
         boxes = Boxes.at(tensor.map, tile.lanes, corners, elements=bool(self.form.change))
         there, shared = tile_words(machine, tensor.map, tile), tile.allocation
         kind = Kind.READ if self.form.load else Kind.UPDATE if self.form.change else Kind.COPY
@@ -176,14 +185,6 @@ _KINDS = {
 """The elements that a reduction may change, as PTX names them."""
 
 
-def _values(machine: Machine, register: int, lanes: Lanes) -> NDArray[np.int64]:
-    """The whole numbers in a register, for the listed threads."""
-    value = machine.registers[register]
-    dense = value.dense(np.dtype(f"i{value.bits // 8}")).astype(np.int64)
-    found: NDArray[np.int64] = np.broadcast_to(dense, (machine.shape.threads, machine.shape.blocks)).reshape(-1)[lanes]
-    return found
-
-
 def tensor_copy(operands: Operands, pc: int, item: Instruction, form: TensorForm) -> TensorCopy:
     """Read an instruction, whose tensor map with its coordinates counts as two operands."""
     at = 1 if form.load else 0
@@ -192,4 +193,5 @@ def tensor_copy(operands: Operands, pc: int, item: Instruction, form: TensorForm
         raise Malformed("a tensor copy with the wrong number of coordinates")
     registers = tuple(operands.source(each, 32) for each in corner.items)
     tile = operands.place(item.operands[0 if form.load else 2])
-    return TensorCopy(pc, item.line, form, operands.place(item.operands[at]), registers, tile)
+    ranks = operands.source(item.operands[4], 16) if form.several else None
+    return TensorCopy(pc, item.line, form, operands.place(item.operands[at]), registers, tile, ranks)

@@ -92,6 +92,7 @@ class Clocks:
     A thread's `released` holds what its fences made visible. A negative number is a number of knowledge. Any other
     number is the moment of its last fence. An atomic makes the knowledge from this moment when it needs it, and
     `fenced` keeps it. `copied` names the arrays that no moment has kept, None for `others`: they may change in place.
+    `alike`: whether all blocks of the chunk have done the same so far.
     """
 
     def __init__(self) -> None:
@@ -123,6 +124,7 @@ class Clocks:
         self._copied: set[Pending | None] = set()
         self.locations.start()
         self._when: Moment | None = None
+        self.alike = alone
 
     def now(self) -> Moment:
         if self._when is None:
@@ -135,6 +137,7 @@ class Clocks:
 
     def barrier(self, blocks: Grid | None) -> None:
         self._when = None
+        self.alike &= blocks is None
         chosen = np.ones(self._columns, np.bool_) if blocks is None else blocks
         columns = np.flatnonzero(chosen).tolist()
         # Without fences and atomics, a barrier only begins a new interval.
@@ -157,6 +160,8 @@ class Clocks:
         # Blocks usually do the same. One column then serves all of them.
         if (groups == groups[:, :1]).all():
             groups = groups[:, :1]
+        else:
+            self.alike = False
         if self._within_warps(groups):
             self._meet_in_warps(groups)
             if self._others is not None or self._pending or self._released:
@@ -366,6 +371,8 @@ class Clocks:
     def update(self, access: Access, unit: int, *, acquires: bool, releases: bool) -> None:
         """Apply atomics to their locations, thread by thread in order. A plain store ends what was released there."""
         where = access.where
+        own = access.allocation.space == "shared" and access.failed is None
+        self.alike = self.alike and own and access.alike(self._machine.shape)
         sees, sets = where.looks, where.kind.writes
         there = self.locations.of(access)
         offsets, lanes, copies = offsets_of(self._machine, access, unit)
@@ -450,9 +457,16 @@ class Clocks:
         columns = lanes % self._columns
         found = np.zeros(len(lanes), np.int64)
         for column in np.unique(columns).tolist():
-            key = int(self._blocks[column]), transfer.line
-            found[columns == column] = self._lines.setdefault(key, -len(self._lines) - 1)
+            found[columns == column] = self.number(int(self._blocks[column]), transfer.line)
         return found
+
+    def number(self, block: int, line: Hashable) -> int:
+        """Return the number of a block's line."""
+        return self._lines.setdefault((block, line), -len(self._lines) - 1)
+
+    def line(self, number: int) -> Hashable:
+        """Return the line with a number, which another block has, too."""
+        return list(self._lines)[-number - 1][1]
 
     def ends_with(self, transfer: Transfer, lanes: NDArray[np.intp], key: Hashable, shift: int = 0) -> None:
         for column, number in self._ends(transfer, lanes):
@@ -463,16 +477,29 @@ class Clocks:
         groups = lanes // self._columns // together
         for group in np.unique(groups).tolist():
             own, times = lanes[groups == group], transfer.times[groups == group]
-            everyone = (group * together + np.arange(together)) * self._columns
-            for column in np.unique(own % self._columns).tolist():
-                here = own % self._columns == column
-                shared = Transfer(transfer.line, np.full(together, times[here].max()))
-                for _, number in self._ends(shared, everyone + column):
-                    self._others = self._with(self._others, own[here] // self._columns, column, number)
+            ends, whose = Transfer(transfer.line, times), own
+            if together > 1:
+                ends, whose = self._of_group(transfer.line, times, own % self._columns, group * together, together)
+            for column, number in self._ends(ends, whose):
+                threads = own[own % self._columns == column] // self._columns
+                self._others = self._with(self._others, threads, column, number)
         self._when = None
+
+    def _of_group(
+        self, line: Hashable, times: NDArray[np.int64], columns: NDArray[np.intp], first: int, together: int
+    ) -> tuple[Transfer, NDArray[np.intp]]:
+        """Return what ends the operations of a whole group of threads, if some of them have waited."""
+        latest = np.zeros(self._columns, np.int64)
+        np.maximum.at(latest, columns, times)
+        threads = np.arange(first, min(first + together, self._threads))
+        there = np.unique(columns)
+        return Transfer(line, np.tile(latest[there], len(threads))), np.add.outer(
+            threads * self._columns, there
+        ).ravel()
 
     def _ends(self, transfer: Transfer, lanes: NDArray[np.intp]) -> Iterator[tuple[int, int]]:
         """Yield the blocks with the knowledge that these operations are over."""
+        self.compare_blocks(transfer.times, lanes)
         columns, lines = lanes % self._columns, self.lines(transfer, lanes)
         for column in np.unique(columns).tolist():
             here = columns == column
@@ -486,8 +513,11 @@ class Clocks:
         if numbers is None:
             return np.zeros(len(lanes), np.int32)
         threads, columns = np.divmod(lanes, self._columns)
-        pairs = zip(threads.tolist(), columns.tolist(), strict=True)
-        return np.array([self._released_by_one(numbers, *pair) for pair in pairs], np.int32)
+        own = numbers[threads, columns]
+        made: Ids = np.maximum(-own, NOTHING)
+        for at in np.flatnonzero(own > 0).tolist():
+            made[at] = self._released_by_one(numbers, int(threads[at]), int(columns[at]))
+        return made
 
     # -- knowledge from clocks ----------------------------------------------------------------------------------------
 
@@ -529,7 +559,15 @@ class Clocks:
 
     # -- arrays -------------------------------------------------------------------------------------------------------
 
+    def compare_blocks(self, times: NDArray[np.int64], lanes: NDArray[np.intp]) -> None:
+        """Note whether these times differ between blocks."""
+        if self.alike:
+            grid = np.full((self._threads, self._columns), _UNKNOWN, np.int64)
+            grid.reshape(-1)[lanes] = times
+            self.alike = bool((grid == grid[:, :1]).all())
+
     def _whole(self, mask: Mask | None) -> Grid:
+        self.alike &= mask is None or mask.alike
         return np.ones((self._threads, self._columns), np.bool_) if mask is None else mask.array
 
     def _ids(self, numbers: Ids | None) -> Ids:

@@ -58,6 +58,7 @@ class Noted:
     homes: NDArray[np.int64] | None = None
     times: NDArray[np.int64] | None = None
     shown: NDArray[np.int32] | None = None
+    _alike: bool | None = None
 
     def end_by(self, chosen: NDArray[np.bool_] | slice, transfer: Transfer, homes: NDArray[np.int64]) -> None:
         """Note what ends the operations of the chosen threads. homes: the numbers of its lines."""
@@ -68,10 +69,10 @@ class Noted:
 
     @property
     def alike(self) -> bool:
-        """Whether every block does the same, and comes after the same."""
-        access = self.access
-        alone = access.flight is None and access.transfer is None and access.stored is None
-        return access.alike and alone and self.moment.alike
+        """Whether every block does the same."""
+        if self._alike is None:
+            self._alike = self.access.alike(self.machine.shape)
+        return self._alike
 
     @property
     def under_way(self) -> bool:
@@ -87,6 +88,9 @@ class Noted:
         """Return the rows of the cells, of `unit` bytes each, in suspect words. `alike`: of the first block only."""
         cells, lanes = self.access.cells(self.machine.shape, unit, alike=alike)
         at = np.arange(len(cells)) // max(1, self.access.where.size // unit)
+        if alike and self.access.lanes is not None:
+            first = self.access.of_first_block(self.machine.shape)
+            at = first[at % max(1, len(first))]
         per_event = max(1, len(cells) // 2 if self.access.where.by_warp else len(cells))
         chosen = suspects[cells * unit // 4]
         cells, lanes, at = cells[chosen], lanes[chosen], at[chosen]
@@ -136,3 +140,10 @@ def owner_of(key: int, columns: int) -> int:
 def cell_of(key: int, columns: int, *, shared: bool) -> int:
     rest = key & ((1 << _NAME_BITS) - 1)
     return rest // columns if shared else rest
+
+
+def with_column(keys: NDArray[np.int64], columns: int, column: int) -> NDArray[np.int64]:
+    """Return keys of shared cells for one of several blocks, from those of the first block alone."""
+    cells = keys & (1 << _NAME_BITS) - 1
+    made: NDArray[np.int64] = keys - cells + cells * columns + column
+    return made

@@ -22,6 +22,7 @@ class Party:
 
     value: for an atomic that sets a value, the value
     transfer: whether it is an operation of the async proxy
+    by_warp: whether all threads of its warp make it together
     """
 
     block: int
@@ -30,6 +31,7 @@ class Party:
     line: int | None
     value: str = ""
     transfer: bool = False
+    by_warp: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +142,8 @@ def _described(machine: Machine, race: Race, *, block_barrier: bool) -> Describe
     there = f" of block {geometry.block_name(block)}" if race.apart else ""
     end = _any_order(race) if race.atomic else ""
     one_warp = _of_one_warp(race, block_barrier=block_barrier)
-    transfer = one.transfer or other.transfer
-    mistake = Mistake.PROXY_FENCE if race.unshown else Mistake.TRANSFER if transfer else Mistake.OTHER
-    if mistake is Mistake.OTHER and _in_cluster(race):
-        mistake = Mistake.CLUSTER_RACE
     element = f"`{race.element}`{_of_owner(geometry, race)}"
-    facts = Facts(mistake, accesses=_accesses(geometry, race), together=race.together, one_warp=one_warp)
+    facts = Facts(_mistake(race), accesses=_accesses(geometry, race), together=race.together, one_warp=one_warp)
     if race.together:
         threads = f"Thread {names[0]}{where} and thread {names[1]}{there}"
         message = f"{threads} both {_verb(race, one, plural=True)} {element}{at_line(one.line)}.{end}"
@@ -156,6 +154,20 @@ def _described(machine: Machine, race: Race, *, block_barrier: bool) -> Describe
         f"{f'.{end}' if race.atomic else _missing(race, block_barrier=block_barrier)}"
     )
     return example, message, facts
+
+
+def _mistake(race: Race) -> Mistake:
+    one, other = race.earlier, race.later
+    if race.unshown:
+        return Mistake.PROXY_FENCE
+    if one.transfer:
+        return Mistake.TRANSFER
+    if other.transfer:
+        return Mistake.EARLY_TRANSFER
+    if _in_cluster(race):
+        return Mistake.CLUSTER_RACE
+    stores = one.by_warp and other.by_warp and one.kind is other.kind is Kind.WRITE
+    return Mistake.STORED_MATRIX if stores else Mistake.OTHER
 
 
 def _in_cluster(race: Race) -> bool:
@@ -231,7 +243,8 @@ def _of_one_warp(race: Race, *, block_barrier: bool) -> bool:
 def _missing(race: Race, *, block_barrier: bool) -> str:
     """Return the end of the sentences: what would order the two accesses."""
     if race.unshown:
-        return ". Without `fence.proxy.async` between them, the asynchronous operation may miss the write."
+        what = "come before" if race.later.kind.writes else "miss"
+        return f". Without `fence.proxy.async` between them, the asynchronous operation may {what} the write."
     if race.earlier.transfer and (race.earlier.block, race.earlier.thread) == (race.later.block, race.later.thread):
         return ". Between them, the thread doesn't wait for the asynchronous operation."
     together = not race.apart or _in_cluster(race)

@@ -15,8 +15,17 @@ from numpy.typing import NDArray
 
 from kernels.device.observers.clocks import Clocks, Groups
 from kernels.device.observers.conflicts import Index, Order
-from kernels.device.observers.entries import ENTRY, LANE_BITS, Entries, Noted, cell_of, in_order, owner_of
-from kernels.device.observers.knowledge import Moment
+from kernels.device.observers.entries import (  # fmt: skip
+    ENTRY,
+    LANE_BITS,
+    Entries,
+    Noted,
+    cell_of,
+    in_order,
+    owner_of,
+    with_column,
+)
+from kernels.device.observers.knowledge import Moment, distinct
 from kernels.device.observers.lifetimes import Lifetimes
 from kernels.device.observers.race_report import Party, Race, RaceReport, stored_text
 from kernels.device.observers.suspects import Flags, Suspects
@@ -35,6 +44,7 @@ _MOST_NOTED = 128
 _MOST_NOTED_CELLS = 2_000_000
 _ENOUGH = 4_096
 _PLENTY = 100_000
+_FEW = 8
 
 
 class RaceObserver(Unwatched):
@@ -76,6 +86,7 @@ class RaceObserver(Unwatched):
         self._clocks.start(machine)
         self._fresh: set[object] = set()
         self._last: Moment | None = None
+        self._of_one = False
         self._lifetimes = Lifetimes(machine)
 
     # -- events -------------------------------------------------------------------------------------------------------
@@ -110,6 +121,7 @@ class RaceObserver(Unwatched):
         variable = self._variables.setdefault(name, len(self._variables))
         noted = Noted(self._machine, access, moment, self._moment, self._event, variable, self._site(access))
         if access.transfer is not None and access.lanes is not None:
+            self._clocks.compare_blocks(access.transfer.times, access.lanes)
             noted.end_by(slice(None), access.transfer, self._clocks.lines(access.transfer, access.lanes))
             if access.transfer.proxy:
                 noted.shown = self._clocks.shown(access.lanes, access.allocation.space)
@@ -151,6 +163,7 @@ class RaceObserver(Unwatched):
         assert access.lanes is not None
         self._event += 1
         moment, flight = self._clocks.now(), access.flight
+        self._clocks.alike &= access.alike(self._machine.shape) and bool(chosen.all())
         thread, column = np.divmod(access.lanes[chosen], self._machine.shape.blocks)
         flight.interval[chosen] = moment.interval[column]
         flight.time[chosen] = moment.time[thread, column % moment.time.shape[1]]
@@ -158,6 +171,7 @@ class RaceObserver(Unwatched):
 
     def transferred(self, access: Access, chosen: NDArray[np.bool_], transfer: Transfer) -> None:
         assert access.lanes is not None
+        self._clocks.compare_blocks(transfer.times, access.lanes[chosen])
         for noted in (*self._block, *self._grid):
             if noted.access is access:
                 noted.end_by(chosen, transfer, self._clocks.lines(transfer, access.lanes[chosen]))
@@ -204,7 +218,7 @@ class RaceObserver(Unwatched):
             self._report.outlive(self._lines[pc], late)
         self.barrier(None)
         self._block.clear()
-        self._rows = self._rows[:0]
+        self._rows, self._of_one = self._rows[:0], False
         for noted in self._grid:
             entries = self._entries(noted, self._suspects.grid)
             self._kept.append(entries)
@@ -246,9 +260,10 @@ class RaceObserver(Unwatched):
         if not self._block and not len(self._rows):
             return
         passed = self._clocks.now().interval
-        done = not any(noted.lasts(passed) for noted in self._block)
-        # If all blocks do the same, the accesses of one block show every race. But kept rows are of all blocks.
-        alike = done and not len(self._rows) and all(self._alike(noted) for noted in self._block)
+        alike = self._blocks_alike(passed)
+        if self._of_one and not alike:
+            self._rows = self._of_all_blocks(self._rows)
+        self._of_one = alike
         made = [self._entries(noted, self._suspects.block, alike=alike) for noted in self._block]
         entries = in_order([self._rows, *made])
         if len(entries) > _MOST_ENTRIES:
@@ -258,9 +273,31 @@ class RaceObserver(Unwatched):
         self._since = (self._event + 1) << LANE_BITS
         self._keep(entries, suspects, passed)
 
-    def _alike(self, noted: Noted) -> bool:
-        name = noted.access.allocation.name
-        return noted.alike and name not in self._suspects.transferred | self._suspects.remote
+    def _blocks_alike(self, passed: NDArray[np.int64]) -> bool:
+        """Whether all blocks did the same, so that the accesses of one block show every race."""
+        if (len(self._rows) and not self._of_one) or not all(noted.alike for noted in self._block):
+            return False
+        if self._clocks.alike:
+            return True
+        # Other blocks may have done something else before, but it doesn't matter any more.
+        done = not any(noted.lasts(passed) or noted.homes is not None for noted in self._block)
+        alone = all(noted.access.allocation.name not in self._suspects.remote for noted in self._block)
+        return done and alone and not len(self._rows) and all(noted.moment.alike for noted in self._block)
+
+    def _of_all_blocks(self, rows: Entries) -> Entries:
+        """Return rows of the first block for all blocks, which did the same until then."""
+        columns = self._machine.shape.blocks
+        shared = np.array([each.space == "shared" for each in self._allocations], np.bool_)[rows["site"]]
+        lines = {number: self._clocks.line(number) for number in np.unique(rows["home"]).tolist() if number < 0}
+        made = []
+        for column, block in enumerate(self._machine.geometry.numbers.tolist()):
+            copy = rows.copy()
+            copy["key"] = np.where(shared, with_column(rows["key"], columns, column), rows["key"])
+            copy["column"], copy["block"] = column, block
+            homes = {number: self._clocks.number(block, line) for number, line in lines.items()}
+            copy["home"] = [homes.get(home, block) for home in rows["home"].tolist()]
+            made.append(copy)
+        return in_order(made)
 
     def _too_many(self, entries: Sequence[Entries], who: str, when: str, advice: str) -> Unsupported:
         """Return why these aren't compared, at the instruction that made most of them."""
@@ -283,7 +320,7 @@ class RaceObserver(Unwatched):
         self._block = [noted for noted in self._block if noted.under_way]
         under_way = [noted.event for noted in self._block]
         # A transfer lasts past barriers, and a write must be shown to transfers that follow later.
-        lasting = (entries["interval"] >= passed[entries["column"]]) | (entries["home"] < 0)
+        lasting = (entries["interval"] >= passed[entries["column"]]) | self._under_way(entries)
         if self._suspects.transferred:
             writes = np.array([site.kind.writes for site in self._sites], np.bool_)
             names = np.array([each.name in self._suspects.transferred for each in self._allocations], np.bool_)
@@ -300,6 +337,21 @@ class RaceObserver(Unwatched):
         used = {*np.unique(self._rows["when"]).tolist(), *self._grid_moments, self._moment}
         used |= {noted.when for noted in self._block}
         self._moments = {number: self._moments[number] for number in used & self._moments.keys()}
+
+    def _under_way(self, entries: Entries) -> Flags:
+        """Whether each is an operation of which some thread of its block doesn't know that it is over."""
+        found: Flags = entries["home"] < 0
+        others = self._clocks.now().others
+        if others is None:
+            return found
+        for column in np.unique(entries["column"][found]).tolist():
+            known = distinct(others[:, column])
+            here = np.flatnonzero(found & (entries["column"] == column))
+            if known[0] > 0 and len(known) <= _FEW:
+                order, some = self._order(one_block=True), entries.take(here)
+                over = [order.covered(np.full(len(here), number, np.int32), some) for number in known]
+                found[here] = ~np.logical_and.reduce(over)
+        return found
 
     def _known_in_cluster(self, entries: Entries, passed: NDArray[np.int64]) -> Flags:
         """Whether all threads of the cluster already come after an access."""
@@ -391,7 +443,8 @@ class RaceObserver(Unwatched):
         site = self._sites[int(entry["site"])]
         value = stored_text(int(entry["value"]), site.size) if site.stores else ""
         transfer = bool(entry["home"] < 0)
-        return Party(int(entry["block"]), int(entry["thread"]), site.kind, self._lines[site.pc], value, transfer)
+        who, line = (int(entry["block"]), int(entry["thread"])), self._lines[site.pc]
+        return Party(*who, site.kind, line, value, transfer, site.by_warp)
 
     def _settled(self, one: int, other: int) -> bool:
         """Whether so many races of two instructions are known that more would show nothing new."""

@@ -213,7 +213,7 @@ class SuspectFinder(Unwatched):
         whole = blocks is None and not self._flushed and not self._block
         # Loops repeat intervals. The same accesses show the same suspects, so one look is enough.
         if self._pending and not (whole and (signature in self._clean or signature in self._known)):
-            alike = whole and all(access.alike for access in self._pending.values())
+            alike = whole and all(access.alike(self._machine.shape) for access in self._pending.values())
             self._enter_pending(alike=alike)
             found = self._note(blocks, alike=alike)
             if whole and not found and len(self._clean) < _MOST_CLEAN:

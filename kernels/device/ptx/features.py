@@ -8,7 +8,6 @@ _FEATURES = (
     (r"(mma|wgmma\.mma_async)\.sp\b", "sparse matrices on tensor cores"),
     (r"(wmma|mma|wgmma|tcgen05|ldmatrix|stmatrix|movmatrix)\b", "this form of the tensor cores' instructions"),
     (r"cp\.[\w.]*\btensor\b.*im2col", "copies of images with a tensor map (im2col)"),
-    (r"cp\.[\w.]*\bbulk\b.*multicast", "copies to several blocks (multicast)"),
     (r"cp\.[\w.]*\btensor\b", "this form of copies with a tensor map"),
     (r"tensormap\b", "changes of a tensor map"),
     (

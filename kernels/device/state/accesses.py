@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,10 +125,26 @@ class Access:
             return Strength.DEVICE if strength >= Strength.CLUSTER or not allocation.clustered else strength
         return strength
 
-    @property
-    def alike(self) -> bool:
-        same = self.words is None or self.words.array.shape[1] == 1
-        return same and self.mask is None and self.offsets is None
+    def alike(self, shape: Shape) -> bool:
+        """Whether the same threads of every block access the same bytes of their copy."""
+        if self.stored is not None or self.owners is not None:
+            return False
+        if self.offsets is not None and self.lanes is not None:
+            if len(self.lanes) % shape.blocks:
+                return False
+            offsets, threads = self.offsets.reshape(-1, shape.blocks), self.lanes.reshape(-1, shape.blocks)
+            whole = (threads % shape.blocks == np.arange(shape.blocks)) & (
+                threads // shape.blocks == threads[:, :1] // shape.blocks
+            )
+            return bool(whole.all() and (offsets == offsets[:, :1]).all())
+        words = self.words
+        same = words is None or words.array.shape[1] == 1 or words.derive("alike", lambda: _alike(words.array))
+        return bool(same) and (self.mask is None or self.mask.alike)
+
+    def of_first_block(self, shape: Shape) -> NDArray[np.intp]:
+        """Return which of the listed threads are of the first block."""
+        assert self.lanes is not None
+        return np.flatnonzero(self.lanes % shape.blocks == 0)
 
     def key(self) -> tuple[object, ...]:
         """A key, equal for accesses in which the same threads access the same bytes with the same instruction."""
@@ -157,12 +174,15 @@ class Access:
         pieces = max(1, self.where.size // unit)
         if self.offsets is not None and self.lanes is not None:
             starts, lanes = self.offsets // unit, self.lanes.astype(np.int64)
+            if alike:
+                chosen = self.of_first_block(shape)
+                starts, lanes = starts[chosen], lanes[chosen] // shape.blocks
         else:
-            if alike or self.mask is None:
+            if self.mask is None:
                 lanes = np.arange(shape.threads * columns, dtype=np.int64)
             else:
-                lanes = self.mask.flat.astype(np.int64)
-            words = np.zeros((1, 1), np.int64) if self.words is None else self.words.array
+                lanes = (np.flatnonzero(self.mask.array[:, 0]) if alike else self.mask.flat).astype(np.int64)
+            words = np.zeros((1, 1), np.int64) if self.words is None else self.words.array[:, :columns]
             whole = np.broadcast_to(words, (shape.threads, columns)).reshape(-1)
             starts = (whole[lanes].astype(np.int64) + self.shift) * (4 // unit)
         if pieces > 1:
@@ -180,6 +200,10 @@ class Access:
         if self.owners is None:
             return lanes % shape.blocks
         return np.repeat(self.owners.astype(np.int64), max(1, self.where.size // unit))
+
+
+def _alike(array: NDArray[Any]) -> bool:
+    return bool((array == array[:, :1]).all())
 
 
 NEVER = np.int64(1) << 38

@@ -32,6 +32,11 @@ class Started:
     def end(self, who: NDArray[np.intp], times: Counts | int) -> None:
         self._over[who] = np.maximum(self._over[who], times)
 
+    def began(self, who: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Whether they ever had an operation."""
+        some: NDArray[np.bool_] = self._last[who] > 0
+        return some
+
     def left(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Yield the instructions and threads of operations for which nothing waited."""
         under_way = self._last > self._over
@@ -53,12 +58,17 @@ class Groups:
             self._started[kind] = Started(self._lanes)
         self._started[kind].begin(lanes, self.present(kind)[lanes], pc, lanes)
 
-    def end(self, kind: Grouped, lanes: NDArray[np.intp], allowed: int) -> Counts:
-        """Note that threads wait for all groups except the last `allowed` ones. Return each one's last of them."""
+    def end(self, kind: Grouped, lanes: NDArray[np.intp], allowed: int) -> tuple[NDArray[np.intp], Counts]:
+        """Note that threads wait for all groups except the last `allowed` ones.
+
+        return: those of the threads that ever started an operation, and the last group of each that is over
+        """
+        if (started := self._started.get(kind)) is None:
+            return lanes[:0], np.zeros(0, np.int64)
+        lanes = lanes[started.began(lanes)]
         over = self.before(kind, allowed)[lanes]
-        if kind in self._started:
-            self._started[kind].end(lanes, over)
-        return over
+        started.end(lanes, over)
+        return lanes, over
 
     def left(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Yield the instructions and threads of operations for which their threads didn't wait."""

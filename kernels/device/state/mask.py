@@ -9,7 +9,7 @@ from kernels.device.state.values import Array
 class Mask:
     """The threads that take part, if not all of the chunk do."""
 
-    __slots__ = ("_columns", "_digest", "_flat", "_rows", "array", "count")
+    __slots__ = ("_alike", "_columns", "_digest", "_flat", "_rows", "array", "count")
 
     def __init__(self, array: NDArray[np.bool_], count: int) -> None:
         self.array = array
@@ -18,6 +18,7 @@ class Mask:
         self._rows: NDArray[np.intp] | None = None
         self._columns: NDArray[np.intp] | None = None
         self._digest: int | None = None
+        self._alike: bool | None = None
 
     @property
     def flat(self) -> NDArray[np.intp]:
@@ -25,6 +26,13 @@ class Mask:
         if self._flat is None:
             self._flat = np.flatnonzero(self.array)
         return self._flat
+
+    @property
+    def alike(self) -> bool:
+        """Whether the same threads of every block take part."""
+        if self._alike is None:
+            self._alike = bool((self.array == self.array[:, :1]).all())
+        return self._alike
 
     @property
     def digest(self) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.memory.access import Step
+from kernels.device.memory.boxes import swizzled
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note, read_part
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Register, Unsupported, Vector
@@ -303,8 +304,7 @@ def _addresses(
         reason = "A `wgmma` descriptor with a base offset is not emulated."
         raise Reached("wgmma.mma_async", line, reason)
     offset = (_across if factor.across else _along)(factor.bits, first[:, np.newaxis], rows, width, leading, stride)
-    place = start[:, np.newaxis] + offset
-    place = place ^ (place >> 7 & np.maximum(width // _PIECE - 1, 0)) << 4
+    place = swizzled(start[:, np.newaxis] + offset, width)
     shift = np.array([machine.memory.shared_from(int(each)) for each in start.tolist()], np.int64)
     found: Numbers = place + shift[:, np.newaxis]
     return found
@@ -349,8 +349,7 @@ def wait_for_products(allowed: int, rows: int) -> Step:
     """Return the step that waits for all groups of products except the last `allowed` ones."""
 
     def wait(machine: Machine, mask: Mask | None) -> None:
-        lanes = machine.active(mask)
-        over = machine.groups.end(Grouped.PRODUCTS, lanes, allowed)
+        lanes, over = machine.groups.end(Grouped.PRODUCTS, machine.active(mask), allowed)
         machine.races.ended(Transfer(_LINE, over), lanes, WARPGROUP)
         registers_of(machine, rows).wait(lanes, over)
         groups = machine.groups.present(Grouped.PRODUCTS)

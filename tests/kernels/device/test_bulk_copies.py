@@ -119,6 +119,20 @@ _READ_TOO_EARLY = _story(
     + """
   P[t] = tile[t];  //@ read""",
 )
+_FILLED_TOO_EARLY = _story(
+    "the next copy into a tile that others still read",
+    Race("read", "again"),
+    _LOAD
+    + """
+  wait(bar, 0);
+  float v = tile[t];  //@ read
+  if (t == 0) {
+    load(tile, M, 256, bar);  //@ again
+    expect(bar, 256);
+  }
+  wait(bar, 1);
+  P[t] = v;""",
+)
 _NO_FENCE = _story("no fence", Race("write", "store"), _STORE.replace("fence();", "") + _ALL_DONE + "}")
 
 STORIES = [
@@ -133,15 +147,7 @@ STORIES = [
   if (t == 0) wait(bar, 0);
   __syncthreads();
   P[t] = tile[t];"""),
-    _story("the next copy into a tile that others still read", Race("read", "again"), _LOAD + """
-  wait(bar, 0);
-  float v = tile[t];  //@ read
-  if (t == 0) {
-    load(tile, M, 256, bar);  //@ again
-    expect(bar, 256);
-  }
-  wait(bar, 1);
-  P[t] = v;"""),
+    _FILLED_TOO_EARLY,
     _story("the next copy after the block met", [2 * t for t in range(64)], _LOAD + """
   wait(bar, 0);
   float v = tile[t];
@@ -189,7 +195,7 @@ STORIES = [
   }"""),
     _story("a tile that changes after the store has read it", [t + 1 for t in range(64)],
            _STORE + _READ_DONE + "\n    tile[0] = 0; }"),
-    _story("fewer bytes than expected", Found(Verdict.TIME_LIMIT, "wait", says="256 bytes less"), """
+    _story("fewer bytes than expected", Found(Verdict.TIME_LIMIT, "wait", says="256 bytes too few"), """
   __shared__ alignas(128) float tile[64];
   __shared__ barrier bar;
   if (t == 0) init(&bar, 1);
@@ -324,6 +330,75 @@ STORIES = [
     _story("a flag with fences of its own", [t + 1 for t in range(64)], _FLAG.replace("FENCE", "fence();").replace(
            "atom.add.release.cta", "fence.acq_rel.cta; atom.add.relaxed.cta").replace(
            "ld.acquire.cta.shared.u32 %0, [%1];", "ld.relaxed.cta.shared.u32 %0, [%1]; fence.acq_rel.cta;")),
+    _story("a store with a hint for the cache", [t + 1 for t in range(64)], _STORE.replace("store(P, tile, 256);", """
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], 256, %2;"
+      "cp.async.bulk.commit_group;"
+      :: "l"(__cvta_generic_to_global(P)), "r"(at(tile)), "l"(0x12f0000000000000ull) : "memory");""")
+           + _ALL_DONE + "}"),
+    _story("a wait for all but very many groups", [t + 1 for t in range(64)], _STORE + """
+    asm volatile("cp.async.bulk.wait_group 100000;" ::: "memory");""" + _ALL_DONE + "}"),
+    _story("a copy past the end of its tile",
+           Found(Verdict.OUT_OF_BOUNDS, "load", element="tile[64]"), _LOAD.replace("256", "512") + """
+  wait(bar, 0);
+  P[t] = tile[t];""", values=128),
+    _story("the barrier that lacks bytes, not another one", Found(Verdict.TIME_LIMIT, says="256 bytes too few"), """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar[3];
+  if (t < 3) init(bar + t, 1);
+  __syncthreads();
+  if (t == 0) { expect(bar[0], 512); expect(bar[1], 512); load(tile, M, 256, bar[1]); }
+  wait(bar[1], 0);
+  P[t] = tile[t];"""),
+    _story("one of several blocks reads too early", Found(Verdict.DATA_RACE, "read", "load", block=(2, 0, 0)),
+           _LOAD + """
+  __shared__ float own[64];
+  own[t] = t;
+  if (blockIdx.x != 2) wait(bar, 0);
+  P[64 * blockIdx.x + t] = tile[63 - t];  //@ read
+  wait(bar, 0);
+  __syncthreads();
+  own[63 - t] = 0;""", grid=4, n=256),
+    _story("one of several blocks changes a tile that a store reads",
+           Found(Verdict.DATA_RACE, "change", "store", block=(1, 0, 0)),
+           _STORE.replace("store(P,", "store(P + 64 * blockIdx.x,") + """
+    if (blockIdx.x == 1) tile[5] = 0;  //@ change
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  }""", grid=4, n=256),
+    _story("several blocks that do the same in a pipeline",
+           [float(64 * b + 6 * t) for b in range(4) for t in range(64)], """
+  __shared__ alignas(128) float tile[2][64];
+  __shared__ barrier full[2], empty[2];
+  if (t < 2) { init(full + t, 1); init(empty + t, 64); }
+  __syncthreads();
+  float sum = 0;
+  for (int i = 0; i < 6; ++i) {
+    int s = i % 2;
+    if (t == 0) {
+      if (i >= 2) wait(empty[s], (i / 2 - 1) % 2);
+      load(tile[s], M, 256, full[s]);
+      expect(full[s], 256);
+    }
+    wait(full[s], i / 2 % 2);
+    sum += tile[s][t ^ 1] + (t & 1 ? 1 : -1);
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(at(empty + s)) : "memory");
+  }
+  P[64 * blockIdx.x + t] = sum + 64 * blockIdx.x;""", grid=4, n=256),
+    _story("several blocks that fill a stage too early", Race("read", "fill"), """
+  __shared__ alignas(128) float tile[2][64];
+  __shared__ barrier full[2];
+  if (t < 2) init(full + t, 1);
+  __syncthreads();
+  float sum = 0;
+  for (int i = 0; i < 6; ++i) {
+    int s = i % 2;
+    if (t == 0) {
+      load(tile[s], M, 256, full[s]);  //@ fill
+      expect(full[s], 256);
+    }
+    wait(full[s], i / 2 % 2);
+    sum += tile[s][t];  //@ read
+  }
+  P[64 * blockIdx.x + t] = sum;""", grid=4, n=256),
     _story("a store without its wait", Found(Verdict.DATA_RACE, "store"), _STORE + "}"),
     _story("a store that another thread waits for", Found(Verdict.DATA_RACE, "store"), _STORE + "}\n  if (t == 1) "
            + _ALL_DONE),
@@ -420,7 +495,13 @@ def test_a_story(device, story):
 
 
 @pytest.mark.parametrize(
-    ("story", "mistake"), [(_NO_FENCE, Mistake.PROXY_FENCE), (_READ_TOO_EARLY, Mistake.TRANSFER)], ids=str
+    ("story", "mistake"),
+    [
+        (_NO_FENCE, Mistake.PROXY_FENCE),
+        (_READ_TOO_EARLY, Mistake.TRANSFER),
+        (_FILLED_TOO_EARLY, Mistake.EARLY_TRANSFER),
+    ],
+    ids=str,
 )
 def test_a_race_knows_what_is_missing(device, story, mistake):
     assert only(device.run(story.text, **story.launch)).facts.mistake is mistake

@@ -92,6 +92,26 @@ STORIES = [
   Token token = t < 16 ? arrive(barrier, 2) : 0;
   wait_for(barrier, 0);
   if (t < 16) P[t] = over(barrier, token);""", before=BARRIER),
+    Story("a wait that gives up", [100] * 32, """
+  __shared__ Token barrier;
+  if (t == 0) INIT(barrier, 64);
+  __syncthreads();
+  int tries = 0;
+  while (!odd(barrier, 0) && ++tries < 100);
+  P[t] = tries;""", before=BARRIER),
+    Story("a wait for threads that look at memory in a loop", [32.0] * 32, """
+  __shared__ Token barrier;
+  __shared__ int count;
+  if (t == 0) { INIT(barrier, 32); count = 0; }
+  __syncthreads();
+  if (t < 32) {
+    wait_for(barrier, 0);
+    P[t] = *(volatile int*)&count;
+  } else {
+    atomicAdd(&count, 1);
+    while (*(volatile int*)&count < 32);
+    arrive(barrier);
+  }""", before=BARRIER, block=64),
     Story("a barrier that is made anew", list(range(32)), """
   __shared__ Token barrier;
   for (int i = 0; i < 3; ++i) {
@@ -151,7 +171,7 @@ def test_a_barrier_that_never_completes(device, schedule):
   wait(barrier, arrive(barrier));  //@ wait
 }}"""
 
-    finding = only(device.run(text, budget=5_000, schedule=schedule))
+    finding = only(device.run(text, budget=1_000_000_000, schedule=schedule))
     assert finding.kind is Verdict.TIME_LIMIT
     assert "still waits" in finding.message
 

@@ -16,7 +16,7 @@ from kernels.facts import Mistake
 from kernels.launch import Launch
 from kernels.verdict import Verdict
 from tests.kernels.device.boxes import copies
-from tests.kernels.device.kernels import Found, Race, Story, only, program
+from tests.kernels.device.kernels import Found, Race, Story, line, only, program, racing
 
 BEFORE = r"""#include <cuda.h>
 typedef unsigned long long barrier;
@@ -53,6 +53,15 @@ __device__ void arrive(barrier& b) {
 #define reduce2(what, m, x, y, from) asm volatile( \
   "cp.reduce.async.bulk.tensor.2d.global.shared::cta." what ".tile.bulk_group [%0, {%1, %2}], [%3];" \
   :: "l"(&m), "r"(x), "r"(y), "r"(at(from)) : "memory")
+__device__ unsigned rank() { unsigned r; asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r)); return r; }
+#define meet() asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory")
+#define load2_all(to, m, x, y, b, ranks) asm volatile( \
+  "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster " \
+  "[%0], [%1, {%2, %3}], [%4], %5;" \
+  :: "r"(at(to)), "l"(&m), "r"(x), "r"(y), "r"(at(&b)), "h"((unsigned short)(ranks)) : "memory")
+#define load_all(to, from, bytes, b, ranks) asm volatile( \
+  "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;" \
+  :: "r"(at(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(at(&b)), "h"((unsigned short)(ranks)) : "memory")
 #define commit() asm volatile("cp.async.bulk.commit_group;" ::: "memory")
 #define read_done() asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory")
 #define all_done() asm volatile("cp.async.bulk.wait_group 0;" ::: "memory")
@@ -231,12 +240,73 @@ RIGHT = [
     load2(tile[0], m0, 0, 0, b0);
     load2(tile[1], m0, 16, 8, b0);
   }""" + _SEEN, _M2, n=128),
+    Story("the library's functions", listed(box_of(_M2, (8, 4)) + 1), """
+  __shared__ alignas(128) float tile[4][16];
+  __shared__ cuda::barrier<cuda::thread_scope_block> b0;
+  if (t == 0) { init(&b0, 64); cde::fence_proxy_async_shared_cta(); }
+  __syncthreads();
+  if (t == 0) {
+    cde::cp_async_bulk_tensor_2d_global_to_shared(tile, &m0, 8, 4, b0);
+    b0.wait(cuda::device::barrier_arrive_tx(b0, 1, sizeof(tile)));
+  } else b0.arrive_and_wait();
+  tile[t / 16][t % 16] += 1;
+  cde::fence_proxy_async_shared_cta();
+  __syncthreads();
+  if (t == 0) {
+    cde::cp_async_bulk_tensor_2d_shared_to_global(&m1, 0, 0, tile);
+    cde::cp_async_bulk_commit_group();
+    cde::cp_async_bulk_wait_group_read<0>();
+  }""", before="""#include <cuda.h>
+#include <cuda/barrier>
+namespace cde = cuda::device::experimental;""", maps=(_M2, tensor("P", (16, 4), (16, 4))), block=64, n=64, values=1024),
     story("prefetches do nothing", listed(box_of(_M2, (8, 4))), """
   if (t == 0) {
     asm volatile("prefetch.tensormap [%0];" :: "l"(&m0));
     asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" :: "l"(&m0), "r"(0), "r"(0));
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], 256;" :: "l"(M));
   }""" + _LOAD + _SEEN, _M2),
+]  # fmt: skip
+
+
+_SEVERAL = """
+  __shared__ alignas(128) float tile[4][16];
+  __shared__ barrier b0;
+  if (t == 0) start(b0, 1);
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  meet();  //@ begin
+  if (t == 0) expect(b0, 256);
+  if (t == 0 && rank() == 0) load2_all(tile, m0, 8, 4, b0, 3);  //@ load
+  wait(b0, 0);  //@ wait
+  P[64 * blockIdx.x + t] = tile[t / 16][t % 16];  //@ read
+  meet();"""
+_PAIR = {"grid": 2, "cluster": 2, "n": 128}
+_HALVES = _SEVERAL.replace("t == 0 && rank() == 0", "t == 0").replace(
+    "load2_all(tile, m0, 8, 4, b0, 3)", "load2_all(tile[2 * rank()], m0, 8, 4 + 2 * rank(), b0, 3)"
+)
+_H2 = tensor("M", (32, 32), (16, 2))
+_STEPS = """
+  __shared__ alignas(128) float tile[4][16];
+  __shared__ barrier b0;
+  if (t == 0) start(b0, 1);
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  meet();
+  float sum = 0;
+  for (int k = 0; k < 4; ++k) {
+    if (t == 0) expect(b0, 256);
+    if (t == 0 && rank() == 0) load2_all(tile, m0, 0, 4 * k, b0, 3);  //@ load
+    wait(b0, k % 2);
+    sum += tile[t / 16][t % 16];  //@ read
+    meet();  //@ end
+  }
+  P[64 * blockIdx.x + t] = sum;"""
+_ROWS = tensor("M", (16, 64), (16, 4))
+RIGHT += [
+    story("a box for both blocks of a cluster", listed(box_of(_M2, (8, 4))) * 2, _SEVERAL, _M2, **_PAIR),
+    story("each block loads half of a box for both", listed(box_of(_M2, (8, 4))) * 2, _HALVES, _H2, **_PAIR),
+    story("bytes for both blocks of a cluster", [*map(float, range(64))] * 2,
+          _SEVERAL.replace("load2_all(tile, m0, 8, 4, b0, 3)", "load_all(tile, M, 256, b0, 3)"), **_PAIR),
+    story("a tile of both blocks, again and again", [*(float(sum(range(t, 256, 64))) for t in range(64))] * 2, _STEPS,
+          _ROWS, **_PAIR),
 ]  # fmt: skip
 
 
@@ -446,6 +516,12 @@ WRONG = [
   fence();
   __syncthreads();
   if (t == 0) { reduce2("inc", m0, 0, 0, tile); commit(); read_done(); }  //@ reduce""", tensor("M", (16, 8), (16, 4))),
+    story("a box for a block whose barrier may not be there", Found(Verdict.DATA_RACE), _SEVERAL.replace(
+          "meet();  //@ begin", "__syncthreads();"), _M2, **_PAIR),
+    story("a box that only one block gets", Found(Verdict.TIME_LIMIT, "wait"), _SEVERAL.replace("b0, 3", "b0, 1"), _M2,
+          **_PAIR, **_ENDLESS),
+    story("a box for a third block of two", Found(Verdict.RUNTIME_ERROR, "load"), _SEVERAL.replace("b0, 3", "b0, 7"),
+          _M2, **_PAIR),
     story("a load into a tile that is still being stored", Race("store", "load"), """
   __shared__ alignas(128) float tile[4][16];
   __shared__ barrier b0;
@@ -484,3 +560,11 @@ def test_random_boxes(seed):
     for copy in copies(25, seed):
         for found, expected in zip(copy.on_cpu(), copy.expected(), strict=True):
             assert np.array_equal(found, expected), copy
+
+
+def test_a_block_that_only_waits_for_itself_fills_the_tile_of_another_too_early(device):
+    early = story("", None, _STEPS.replace("meet();  //@ end", "__syncthreads();") + "\n  meet();", _ROWS, **_PAIR)
+
+    found = racing(device.run(early.text, **early.launch))
+
+    assert frozenset({line(early.text, "load"), line(early.text, "read")}) in found

@@ -72,13 +72,6 @@ mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f, f, f, f}, {r, r}, {r, r
             ),
             "im2col",
         ),
-        (
-            (
-                "{.reg .b64 a; .reg .b32 r; .reg .b16 h; mov.u64 a, 0; mov.u32 r, 0; mov.b16 h, 0; cp.async.bulk"
-                ".shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [r], [a], 16, [r], h;}"
-            ),
-            "multicast",
-        ),
         ("{.reg .b32 r; .reg .b64 a; mov.u64 a, 0; suld.b.1d.b32.trap {r}, [a, {0}];}", "surfaces"),
         ("{.reg .b64 a; mov.u64 a, 0; discard.global.L2 [a], 128;}", "the instruction `discard"),
     ],

@@ -86,8 +86,24 @@ STORIES = [
     _story("a fence is missing", Race("fill", "multiply"), _FILL.replace("fence();", "") + _ONCE + _DONE),
     _story("a factor changes before the wait", Race("multiply", "change"), _FILL + _ONCE + """
   a[t] = 0;  //@ change""" + _DONE),
-    _story("a factor changes after the wait of another warp", Race("multiply", "change"), _FILL + _ONCE + _DONE + """
-  a[t] = 0;  //@ change"""),
+    _story("a factor changes after the wait of its own warpgroup", _ALL, _FILL + _ONCE + _DONE + """
+  a[t] = 0;"""),
+    _story("a factor changes after the wait of one warp", _ALL, _FILL + _ONCE + """
+  commit();
+  if (t < 32) {
+    wait(0);
+    for (int i = t; i < 1024; i += 32) a[i] = 0;
+  } else {
+    __nanosleep(1);
+    wait(0);
+  }""" + _STORE),
+    _story("a factor changes after the wait of another warpgroup", Race("multiply", "change"), _FILL.replace(
+           "b[i % 128]", "i < 128 ? b[i]").replace("t % 5 - 2)", "t % 5 - 2) : half()").replace("+= 128", "+= 256")
+           + _ONCE + """
+  commit();
+  wait(0);
+  a[t] = 0;  //@ change
+  for (int i = 0; i < 4; ++i) if (t < 128) P[128 * i + t] = d[i];""", block=256),
     _story("a factor changes after all have waited", _ALL, _FILL + _ONCE + _DONE + """
   __syncthreads();
   a[t] = 0;"""),
@@ -177,6 +193,18 @@ STORIES = [
     commit();
   }
   wait(0);""" + _STORE),
+    _story("sums that are loaded before the wait", Found(Verdict.DATA_RACE, "load", says="still uses"), _FILL + """
+  multiply(d, a, b, 1);
+  commit();
+  for (int i = 0; i < 4; ++i)
+    asm volatile("ld.shared.f32 %0, [%1];" : "+f"(d[i]) : "r"((unsigned)__cvta_generic_to_shared(a)));  //@ load
+  wait(0);""" + _STORE),
+    _story("sums that are loaded after the wait", None, _FILL + """
+  multiply(d, a, b, 1);
+  commit();
+  wait(0);
+  for (int i = 0; i < 4; ++i)
+    asm volatile("ld.shared.f32 %0, [%1];" : "+f"(d[i]) : "r"((unsigned)__cvta_generic_to_shared(a)));""" + _STORE),
     _story("a left factor that is loaded again after the wait", None, _IN_REGISTERS + """
   #pragma unroll 1
   for (int k = 0; k < n / 256; ++k) {
