@@ -7,14 +7,12 @@ import multiprocessing
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
-from tests.races.comparison import Comparison, compare_seeds
-from tests.races.generator import generate, generate_open
+from tests.races.comparison import Comparison
+from tests.races.families import FAMILIES, Family
 from tests.races.kept import KEPT, keep
-from tests.races.programs import Program
 
 # Kernels in one compilation.
 _BATCH = 40
@@ -77,8 +75,8 @@ def main(arguments: list[str]) -> int:
     batches = [seeds[at : at + _BATCH] for at in range(0, len(seeds), _BATCH)]
     tally = Tally()
     shown = tally.began
-    make = generate_open if options.open else generate
-    for comparison in _compared(batches, make, options.processes):
+    family = "asynchronous" if options.asynchronous else "generate_open" if options.open else "generate"
+    for comparison in _compared(batches, FAMILIES[family], options.processes):
         tally.add(comparison)
         if comparison.differs:
             print(described(comparison), flush=True)
@@ -88,7 +86,7 @@ def main(arguments: list[str]) -> int:
     print(tally.table())
     print(tally.line())
     if options.keep and tally.differing:
-        keep(make, (each.seed for each in tally.differing))
+        keep(family, (each.seed for each in tally.differing))
         print(f"The seeds are now in {KEPT}.")
     return 1 if tally.differing else 0
 
@@ -115,8 +113,7 @@ def described(comparison: Comparison) -> str:
     return " ".join(words).rstrip(";")
 
 
-def _compared(batches: Sequence[Sequence[int]], make: Callable[[int], Program], processes: int) -> Iterator[Comparison]:
-    compare = partial(compare_seeds, make=make)
+def _compared(batches: Sequence[Sequence[int]], compare: Family, processes: int) -> Iterator[Comparison]:
     if processes == 1:
         for batch in batches:
             yield from compare(batch)
@@ -132,6 +129,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="seed of the first kernel (0); the next has the next")
     parser.add_argument("--processes", type=int, default=multiprocessing.cpu_count(), help="how many at once")
     parser.add_argument("--open", action="store_true", help="kernels with atomics in an open order")
+    parser.add_argument("--asynchronous", action="store_true", help="kernels with bulk copies and their barriers")
     parser.add_argument("--keep", action="store_true", help=f"add seeds that differ to {KEPT.name}")
     return parser.parse_args(arguments)
 

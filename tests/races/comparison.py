@@ -94,13 +94,13 @@ def compile_seeds(seeds: Sequence[int], make: Callable[[int], Program] = generat
     output = nvrtc.run("/kernel.cu", "\n".join(text), _OPTIONS, {}, [])
     if not output.ok:
         raise ValueError(f"seeds {seeds[0]} to {seeds[-1]} do not compile:\n{output.log}")
-    texts = _apart(output.ptx)
+    texts = apart(output.ptx)
     return [
         Kernel(seed, program, parts[seed][1], parts[seed][0], texts[f"K{seed}"]) for seed, program in programs.items()
     ]
 
 
-def _apart(ptx: str) -> dict[str, str]:
+def apart(ptx: str) -> dict[str, str]:
     """The PTX of each kernel alone, with the head and the table of files that all of them share."""
     text, files = re.split(r"(?m)^(?=\t\.file\t)", ptx, maxsplit=1)
     head, *kernels = re.split(r"(?m)^(?=\.visible \.entry )", text)

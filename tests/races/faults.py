@@ -19,7 +19,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType
 
-from tests.races.generator import generate, generate_open
 from tests.races.kept import keep, kept
 
 FAULTS = Path(__file__).with_name("faults.toml")
@@ -29,17 +28,17 @@ FRESH = range(1_000_000, 1_000_240)
 BATCH = 40
 _SEARCHED = 2_000_000
 _FOUND, _NOT_FOUND = 10, 11
-_MAKES = {make.__name__: make for make in (generate_open, generate)}
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """In `module`, the text `old` becomes `new`."""
+    """In `module`, the text `old` becomes `new`. family: of the kernels that find it; empty for any."""
 
     name: str
     module: str
     old: str
     new: str
+    family: str = ""
 
     def put_into(self, text: str) -> str:
         """The module's text with the fault; raises ValueError where the text is not there once."""
@@ -86,17 +85,17 @@ class _Finder(MetaPathFinder):
         return spec
 
 
-def _first_difference(search: int) -> tuple[str, int] | None:
-    """The generator and the seed of the first kernel that the device and the oracle judge differently."""
-    from tests.races.comparison import compare_seeds  # only now: it loads the device
+def _first_difference(fault: Fault, search: int) -> tuple[str, int] | None:
+    """The family and the seed of the first kernel that the device and the oracle judge differently."""
+    from tests.races.families import FAMILIES  # only now: it loads the device
 
     for seeds in (None, FRESH, range(_SEARCHED, _SEARCHED + search)):
-        for make in _MAKES.values():
-            mine = kept(make) if seeds is None else seeds
+        for name in [fault.family] if fault.family else FAMILIES:
+            mine = kept(name) if seeds is None else seeds
             for at in range(0, len(mine), BATCH):
-                for each in compare_seeds(mine[at : at + BATCH], make):
+                for each in FAMILIES[name](mine[at : at + BATCH]):
                     if each.differs:
-                        return make.__name__, each.seed
+                        return name, each.seed
     return None
 
 
@@ -115,7 +114,7 @@ def _try(fault: Fault, number: int, search: int) -> tuple[str, int] | None:
 
 def _in_this_process(fault: Fault, search: int) -> int:
     sys.meta_path.insert(0, _Finder(fault))
-    found = _first_difference(search)
+    found = _first_difference(fault, search)
     if found is None:
         return _NOT_FOUND
     print(*found)
@@ -133,7 +132,7 @@ def main(arguments: list[str]) -> int:
     if options.in_this_process:
         return _in_this_process(every[numbers[0]], options.search)
     survivors = 0
-    from tests.races.comparison import compare_seeds
+    from tests.races.families import FAMILIES
 
     with ThreadPoolExecutor(2) as pool:
         shown = pool.map(lambda number: _try(every[number], number, options.search), numbers)
@@ -142,13 +141,13 @@ def main(arguments: list[str]) -> int:
             if found is None:
                 survivors += 1
             else:
-                make, seed = _MAKES[found[0]], found[1]
-                if compare_seeds([seed], make)[0].differs:
+                family, seed = found
+                if FAMILIES[family]([seed])[0].differs:
                     print(f"Seed {seed} differs without any fault: mend that first.")
                     return 1
                 if seed in range(_SEARCHED, _SEARCHED + options.search):
-                    keep(make, [seed])
-                words = f"found by {make.__name__}({seed})"
+                    keep(family, [seed])
+                words = f"found by {family}({seed})"
             print(f"{number:3} {every[number].name}: {words}", flush=True)
     print(f"{len(numbers) - survivors} of {len(numbers)} faults found")
     return 1 if survivors else 0

@@ -9,6 +9,7 @@ import pytest
 from tests.marks import linux, some_of
 from tests.races.__main__ import described
 from tests.races.comparison import compare_seeds
+from tests.races.families import FAMILIES
 from tests.races.faults import BATCH, FRESH, faults
 from tests.races.generator import generate, generate_open, generate_right
 from tests.races.kept import kept
@@ -32,9 +33,9 @@ def test_device_and_oracle_agree(first, make):
     assert [described(each) for each in comparisons if each.differs] == []
 
 
-@pytest.mark.parametrize("make", [generate, generate_open])
-def test_what_once_differed_does_so_no_more(make):
-    assert [described(each) for each in compare_seeds(kept(make), make) if each.differs] == []
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_once_differed_does_so_no_more(family):
+    assert [described(each) for each in FAMILIES[family](kept(family)) if each.differs] == []
 
 
 @pytest.mark.parametrize("first", some_of(range(0, 40, 10), 4, str, "the short suite has the first ten"))

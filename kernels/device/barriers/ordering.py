@@ -72,8 +72,7 @@ class Ordering:
 
         acquires: whether that orders what they do next
         """
-        if acquires:
-            self._machine.races.wait(key, self._machine.mask(part), shift)
+        self._machine.races.wait(key, self._machine.mask(part), shift, acquires=acquires)
         for barrier, most in self._brought.get(key, {}).items():
             known = self.seen(barrier)
             np.maximum(known, np.roll(most, -shift), out=known, where=part)

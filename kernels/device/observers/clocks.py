@@ -112,6 +112,7 @@ class Clocks:
         # Without clusters, their scope is the block's.
         alone = machine.launch.cluster_blocks == 1
         self._scopes = tuple(scope for scope in _SCOPES if not (alone and scope is Strength.CLUSTER))
+        self._narrow = Strength.BLOCK if alone else Strength.CLUSTER
         self._clusters = -1 - clusters_of(machine.launch, self._blocks)
         self._interval = np.zeros(self._columns, np.int64)
         self._time: Times = np.zeros((self._threads, 1), np.int32)
@@ -224,26 +225,33 @@ class Clocks:
 
     def _fenced_by(self, column: int, threads: NDArray[np.intp]) -> _Object:
         """Return what threads bring that arrive without a release: what their fences made visible to the cluster."""
-        narrow = Strength.CLUSTER if Strength.CLUSTER in self._scopes else Strength.BLOCK
-        numbers = self._released.get(narrow)
+        numbers = self._released.get(self._narrow)
         known = NOTHING if numbers is None else self._released_by(numbers, threads, column)
+        shown: dict[Scope, int] = {
+            proxy: self._released_by(self._released[proxy], threads, column)
+            for proxy in self._proxies
+            if known and proxy in self._released
+        }
         block = int(self._blocks[column])
         if (numbers := self._released.get(BEGIN)) is not None:
             made = self.knowledge.of(self._released_by(numbers, threads, column)).get(block)
             known = known if made is None else self.knowledge.extend(known, barriers_of(block), made)
         # Threads that wait know at least that this block has started.
         begun = np.full(self._warps * WARP, _UNKNOWN, np.int32)
-        return _Object(self.knowledge.extend(known, block, (0, begun)))
+        return _Object(self.knowledge.extend(known, block, (0, begun)), released=shown)
 
     def left_at(self, key: Hashable, column: int) -> int:
         """Return what all threads know that arrived at an object of a block."""
         there = self._objects.get((column, key))
         return NOTHING if there is None else there.known
 
-    def wait(self, key: Hashable, mask: Mask | None, shift: int = 0) -> None:
+    def wait(self, key: Hashable, mask: Mask | None, shift: int = 0, *, acquires: bool = True) -> None:
         for column, threads in self._by_column(mask):
             there = self._objects.get((column + shift, key))
             if there is None:
+                continue
+            if not acquires:
+                self._leave_to_fences(column, threads, there)
                 continue
             if there.known:
                 self._others = self._with(self._others, threads, column, there.known)
@@ -254,6 +262,14 @@ class Clocks:
                 if number:
                     self._release_more(scope, threads, column, number)
         self._when = None
+
+    def _leave_to_fences(self, column: int, threads: NDArray[np.intp], there: _Object) -> None:
+        """Let later fences of these threads acquire what threads left at an object."""
+        made: dict[Pending, int] = {self._narrow: there.known}
+        made |= {(self._narrow, kind): each for kind, each in there.released.items() if isinstance(kind, Proxy)}
+        for kind, number in made.items():
+            if number:
+                self._pending[kind] = self._with(self._pending.get(kind), threads, column, number)
 
     def _with(self, numbers: Ids | None, threads: NDArray[np.intp], column: int, more: int) -> Ids:
         """Return the numbers, joined for some threads with one more."""

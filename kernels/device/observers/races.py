@@ -204,8 +204,8 @@ class RaceObserver(Unwatched):
         if key == EXIT:
             self._lifetimes.exited(mask)
 
-    def wait(self, key: Hashable, mask: Mask | None, shift: int = 0) -> None:
-        self._clocks.wait(key, mask, shift)
+    def wait(self, key: Hashable, mask: Mask | None, shift: int = 0, *, acquires: bool = True) -> None:
+        self._clocks.wait(key, mask, shift, acquires=acquires)
 
     def fence(self, mask: Mask | None, scope: Strength, *, acquires: bool, releases: bool) -> None:
         if acquires:

@@ -248,8 +248,8 @@ class Unwatched:
         releases: whether what they did before comes before what waiting threads do next
         """
 
-    def wait(self, key: Hashable, mask: Mask | None, shift: int = 0) -> None:
-        """Threads have seen that an object of such a block is complete."""
+    def wait(self, key: Hashable, mask: Mask | None, shift: int = 0, *, acquires: bool = True) -> None:
+        """Threads have seen that an object of such a block is complete. acquires: or only fences after it do."""
 
     def fence(self, mask: Mask | None, scope: Strength, *, acquires: bool, releases: bool) -> None:
         """Threads executed a fence, which may only acquire or only release."""
