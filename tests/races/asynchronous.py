@@ -11,7 +11,22 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from tests.races.proxy_rules import Access, Arrive, Copy, Ended, Event, Fence, Meeting, Name, Product, ProxyFence, Seen
+from tests.races.proxy_rules import (
+    Access,
+    Arrive,
+    Begin,
+    BeginFence,
+    Copy,
+    Ended,
+    Event,
+    Fence,
+    Meeting,
+    Name,
+    Phase,
+    Product,
+    ProxyFence,
+    Seen,
+)
 from tests.races.trace import Thread
 
 WORDS = 512
@@ -22,6 +37,7 @@ HEAD = r"""
 #define PUT(i) asm volatile("st.shared.f32 [%0], %1;" ::"r"(s + 4 * (i)), "f"(1.0f) : "memory")
 #define GET(i) asm volatile("{.reg .f32 v; ld.shared.f32 v, [%1]; add.f32 %0, %0, v;}" \
   : "+f"(kept) : "r"(s + 4 * (i)) : "memory")
+#define CLEAR(i) asm volatile("st.shared.v4.f32 [%0], {%1, %1, %1, %1};" ::"r"(s + 4 * (i)), "f"(0.0f) : "memory")
 #define PUT_GLOBAL(i) asm volatile("st.global.f32 [%0], %1;" ::"l"(G + (i)), "f"(1.0f) : "memory")
 #define GET_GLOBAL(i) asm volatile("{.reg .f32 v; ld.global.f32 v, [%1]; add.f32 %0, %0, v;}" \
   : "+f"(kept) : "l"(G + (i)) : "memory")
@@ -77,7 +93,7 @@ _TILE, _BARRIERS, _ARRAY = "shared tile", "shared barriers", "global array"
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A kernel, the events of each block's threads, and the lines of copies for which nothing waits."""
+    """A kernel, the events of the threads of different blocks, and the lines of copies for which nothing waits."""
 
     seed: int
     blocks: int
@@ -105,8 +121,8 @@ class _Barrier:
     line: int = 0
 
     @property
-    def key(self) -> tuple[str, int, int, int]:
-        return "phase", self.number, self.life, self.phase
+    def key(self) -> Phase:
+        return (self.number, self.life), self.phase
 
 
 @dataclass(slots=True)
@@ -183,17 +199,17 @@ class _Draft:
             self.loads.append(_Barrier(number, 1, leader, self.random.choice((leader, "true", "true"))))
         for barrier in (*self.syncs, *self.loads):
             self.initialise(barrier)
-        self.step("t == 0", 'DO("fence.mbarrier_init.release.cluster");')
-        for at in range(0, WORDS, self.threads):
-            line = self.step("true", f"PUT(t + {at});")
+        self.step("t == 0", 'DO("fence.mbarrier_init.release.cluster");', BeginFence())
+        for at in range(0, WORDS, 4 * self.threads):
+            line = self.step("true", f"CLEAR(4 * t + {at});")
             for b, t in self.chosen("true"):
-                self.events[b, t].append(Access(line, (_TILE, t + at, 1), writes=True))
+                self.events[b, t].append(Access(line, (_TILE, 4 * t + at, 4), writes=True))
         self.step("true", 'DO("fence.proxy.async");', ProxyFence(_SPACES[""]))
         self.meet()
 
     def initialise(self, barrier: _Barrier) -> None:
         line = self.first + len(self.lines)
-        event = Access(line, (_BARRIERS, barrier.number, 1), writes=True)
+        event = Begin(line, (_BARRIERS, barrier.number, 1))
         self.step("t == 0", f"INIT({barrier.number}, {barrier.count});", event)
 
     def meet(self) -> None:
@@ -221,19 +237,19 @@ class _Draft:
         else:
             self.through(self.random.choice(self.syncs))
 
-    def through(self, barrier: _Barrier) -> None:
+    def through(self, barrier: _Barrier, *, relaxed: bool = False) -> None:
         """Let threads arrive at a barrier, and others wait for them."""
-        relaxed = self.chance(0.25)
+        relaxed = relaxed or self.chance(0.25)
         if relaxed and self.chance(0.5):
             self.step("true", 'DO("fence.acq_rel.cta");', Fence())
         order = ".relaxed.cta" * relaxed
         self.use(barrier, barrier.arrive, f'ARRIVE({barrier.number}, "{order}");', Arrive(barrier.key, not relaxed))
-        if self.chance(0.3):
+        if not relaxed and self.chance(0.3):
             self.anything()
         self.wait(barrier)
 
-    def wait(self, barrier: _Barrier) -> None:
-        relaxed = self.chance(0.15)
+    def wait(self, barrier: _Barrier, *, relaxed: bool = False) -> None:
+        relaxed = relaxed or self.chance(0.15)
         order = ".relaxed.cta" * relaxed
         text = f'WAIT({barrier.number}, {barrier.phase & 1}, "{order}");'
         self.use(barrier, barrier.wait, text, Seen(barrier.key, not relaxed), writes=False)
@@ -350,19 +366,28 @@ class _Draft:
             self.meet()
 
     def begin_again(self) -> None:
-        """Initialise a barrier again, between two steps that let nobody use it."""
+        """Initialise a barrier again, between two steps that let nobody use it, though they may order nothing."""
         barrier = self.random.choice(self.syncs + self.loads)
         if barrier.started:
-            return
-        self.meet()
+            self.wait(barrier, relaxed=True)
+        self.meet_somehow(barrier)
         if self.chance(0.3):
             line = self.first + len(self.lines)
-            event = Access(line, (_BARRIERS, barrier.number, 1), writes=True)
+            event = Begin(line, (_BARRIERS, barrier.number, 1))
             self.step("t == 0", f"INVAL({barrier.number});", event)
         self.initialise(barrier)
         barrier.life, barrier.phase = barrier.life + 1, 0
-        self.step("t == 0", 'DO("fence.mbarrier_init.release.cluster");')
-        self.meet()
+        if self.chance(0.5):
+            self.step("t == 0", 'DO("fence.mbarrier_init.release.cluster");', BeginFence())
+        self.meet_somehow(barrier)
+
+    def meet_somehow(self, other_than: _Barrier) -> None:
+        """Let all threads meet, perhaps at a barrier that orders nothing."""
+        able = [each for each in self.syncs if each is not other_than and each.arrive == each.wait == "true"]
+        if able and self.chance(0.6):
+            self.through(able[0], relaxed=True)
+        else:
+            self.meet()
 
     def anything(self) -> None:
         kinds = [self.access] * 4 + [self.fence] * 2 + [self.load] * 3 + [self.store] * 2 + [self.wait_for_stores]
@@ -402,9 +427,10 @@ def generate(seed: int, first_line: int = 1) -> Program:
             draft.settle()
         elif draft.chance(0.5):
             draft.sync()
-        if draft.chance(0.06):
+        if draft.chance(0.08):
             draft.begin_again()
         draft.anything()
     left = draft.end()
-    events = {b: {place: each for place, each in draft.events.items() if place[0] == b} for b in range(draft.blocks)}
+    different = draft.blocks if any("b == 0" in line for line in draft.lines) else 1
+    events = {b: {place: each for place, each in draft.events.items() if place[0] == b} for b in range(different)}
     return Program(seed, draft.blocks, draft.threads, tuple(draft.lines), events, left)

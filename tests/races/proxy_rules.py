@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from tests.races.oracle import Graph, Pair, Race
 from tests.races.trace import Bytes, Thread
@@ -27,17 +28,34 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
+class Begin:
+    """Initialise a barrier, or end its life."""
+
+    line: int
+    bytes: Bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BeginFence:
+    """`fence.mbarrier_init`, which lets a later arrival release the barriers that were initialised before it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Meeting:
     """Wait for all threads with the same key."""
 
     key: Hashable
 
 
+Phase = tuple[Hashable, int]
+"""The life of a barrier, and the number of the phase. Who sees a phase complete also sees the phases before it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Arrive:
     """Arrive at a phase. releases: or only fences before it do."""
 
-    key: Hashable
+    key: Phase
     releases: bool = True
 
 
@@ -45,7 +63,7 @@ class Arrive:
 class Seen:
     """See a phase complete. acquires: or only fences after it do."""
 
-    key: Hashable
+    key: Phase
     acquires: bool = True
 
 
@@ -69,7 +87,7 @@ class Copy:
     name: Name
     source: Bytes
     target: Bytes
-    key: Hashable | None = None
+    key: Phase | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +107,15 @@ class Ended:
     writes: bool = True
 
 
-Event = Access | Meeting | Arrive | Seen | Fence | ProxyFence | Copy | Product | Ended
+Event = Access | Begin | BeginFence | Meeting | Arrive | Seen | Fence | ProxyFence | Copy | Product | Ended
 
 
 @dataclass(slots=True)
 class _Use:
-    """Reads or writes of one line. They begin after all of `starts`, and end before what follows `end`."""
+    """Reads or writes of one line. They begin after all of `starts`, and end before what follows `end`.
+
+    shown: for the beginning of a barrier, a node before what it is also known to
+    """
 
     line: int
     thread: Thread
@@ -104,6 +125,7 @@ class _Use:
     starts: list[int] = field(default_factory=list)
     proxy: bool = False
     atomic: bool = False
+    shown: int | None = None
 
 
 class _Relation:
@@ -111,10 +133,12 @@ class _Relation:
         self.graph = Graph()
         self.uses: list[_Use] = []
         self._nodes: dict[Hashable, int] = {}
-        self._proxy_fences: list[tuple[int, ProxyFence]] = []
+        self._phases: dict[Phase, int] = {}
+        self._shows: dict[str, int] = defaultdict(int)
         self._fences: list[int] = []
-        self._arrivals: list[tuple[int, Hashable]] = []
-        self._seen: list[tuple[int, Hashable]] = []
+        self._begin_fences: list[int] = []
+        self._arrivals: list[tuple[int, Phase]] = []
+        self._seen: list[tuple[int, Phase]] = []
         self._products: dict[Name, list[_Use]] = {}
         for thread, events in threads.items():
             last = self.graph.node()
@@ -122,70 +146,75 @@ class _Relation:
                 node = self.graph.node()
                 self.graph.step(last, node)
                 last = self._add(thread, event, node)
+        for (life, number), node in self._phases.items():
+            if (life, number + 1) in self._phases:
+                self.graph.step(node, self._phases[life, number + 1])
         self._add_fences()
-        self.after = self.graph.after()
-        self._shown: dict[tuple[int, str], int] = {}
+        self._after, self._before = self.graph.after(), self.graph.before()
 
-    def before(self, a: _Use, b: _Use) -> bool:
+    def in_order(self, a: _Use, b: _Use) -> bool:
         """Whether one use is over before the other begins, and also visible to it."""
-        row = self.after[a.end]
-        if b.proxy and a.writes and not a.proxy:
-            row = self._shown_after(a.end, b.bytes[0].split()[0])
-        return all(row >> start & 1 for start in b.starts)
-
-    def _shown_after(self, node: int, space: str) -> int:
-        """What comes after a proxy fence that comes after a node."""
-        key = node, space
-        if key not in self._shown:
-            row = 0
-            for fence, what in self._proxy_fences:
-                if space in what.spaces and self.after[node] >> fence & 1:
-                    row |= self.after[fence]
-            self._shown[key] = row
-        return self._shown[key]
+        after = self._after[a.end] if a.shown is None else self._after[a.end] | self._after[a.shown]
+        if not all(after >> start & 1 for start in b.starts):
+            return False
+        if not b.proxy or a.proxy or not a.writes:
+            return True
+        fences = after & self._shows[b.bytes[0].split()[0]]
+        return all(fences & self._before[start] for start in b.starts)
 
     def _node(self, key: Hashable) -> int:
         if key not in self._nodes:
             self._nodes[key] = self.graph.node()
         return self._nodes[key]
 
+    def _phase(self, key: Phase) -> int:
+        if key not in self._phases:
+            self._phases[key] = self.graph.node()
+        return self._phases[key]
+
     def _add(self, thread: Thread, event: Event, node: int) -> int:
         """Add an event of a thread at a node, and return the node at which the thread goes on."""
-        gone_on = self.graph.node()
-        self.graph.step(node, gone_on)
         match event:
             case Access(line, place, writes, atomic):
                 self.uses.append(_Use(line, thread, place, writes, node, [node], atomic=atomic))
+            case Begin(line, place):
+                self.uses.append(_Use(line, thread, place, True, node, [node], shown=self.graph.node()))
+            case BeginFence():
+                self._begin_fences.append(node)
             case Copy():
                 self._add_copy(thread, event, node)
             case Product():
                 self._add_product(thread, event, node)
             case Fence():
                 self._fences.append(node)
-            case ProxyFence():
-                self._proxy_fences.append((node, event))
+            case ProxyFence(spaces):
+                for space in spaces:
+                    self._shows[space] |= 1 << node
+            case Arrive(key, releases):
+                if releases:
+                    self.graph.step(node, self._phase(key))
+                self._arrivals.append((node, key))
             case _:
-                self._add_order(event, node, gone_on)
-        return gone_on
+                return self._add_wait(event, node)
+        return node
 
-    def _add_order(self, event: Meeting | Arrive | Seen | Ended, node: int, gone_on: int) -> None:
+    def _add_wait(self, event: Meeting | Seen | Ended, node: int) -> int:
+        gone_on = self.graph.node()
+        self.graph.step(node, gone_on)
         match event:
             case Meeting(key):
                 self.graph.step(node, self._node(key))
                 self.graph.step(self._node(key), gone_on)
-            case Arrive(key, releases):
-                if releases:
-                    self.graph.step(node, self._node(key))
-                self._arrivals.append((node, key))
             case Seen(key, acquires):
                 if acquires:
-                    self.graph.step(self._node(key), gone_on)
+                    self.graph.step(self._phase(key), gone_on)
                 self._seen.append((node, key))
             case Ended(names, writes):
                 for name in names:
                     self.graph.step(self._node(("end", name, False)), gone_on)
                     if writes:
                         self.graph.step(self._node(("end", name, True)), gone_on)
+        return gone_on
 
     def _add_copy(self, thread: Thread, copy: Copy, node: int) -> None:
         """Nothing leads to the end of a copy, so what its thread did before isn't part of what ends."""
@@ -193,15 +222,15 @@ class _Relation:
             end = self._node(("end", copy.name, writes))
             self.uses.append(_Use(copy.line, thread, place, writes, end, [node], proxy=True))
             if copy.key is not None:
-                self.graph.step(end, self._node(copy.key))
+                self.graph.step(end, self._phase(copy.key))
 
-    def _add_product(self, thread: Thread, product: Product, node: int) -> None:
-        if product.name not in self._products:
-            end = self._node(("end", product.name, False))
-            made = [_Use(product.line, thread, part, False, end, proxy=True) for part in product.parts]
-            self._products[product.name] = made
+    def _add_product(self, thread: Thread, event: Product, node: int) -> None:
+        if event.name not in self._products:
+            end = self._node(("end", event.name, False))
+            made = [_Use(event.line, thread, part, False, end, proxy=True) for part in event.parts]
+            self._products[event.name] = made
             self.uses += made
-        for use in self._products[product.name]:
+        for use in self._products[event.name]:
             use.starts.append(node)
 
     def _add_fences(self) -> None:
@@ -210,13 +239,18 @@ class _Relation:
         while more:
             more = False
             after = self.graph.after()
+            for use, fence in product(self.uses, self._begin_fences):
+                if use.shown is not None and after[use.end] >> fence & 1:
+                    for node, key in self._arrivals:
+                        if after[fence] >> node & 1:
+                            more |= self.graph.step(use.shown, self._phase(key))
             for fence in self._fences:
                 for node, key in self._arrivals:
                     if after[fence] >> node & 1:
-                        more |= self.graph.step(fence, self._node(key))
+                        more |= self.graph.step(fence, self._phase(key))
                 for node, key in self._seen:
                     if after[node] >> fence & 1:
-                        more |= self.graph.step(self._node(key), fence)
+                        more |= self.graph.step(self._phase(key), fence)
 
 
 def judge(threads: Mapping[Thread, Sequence[Event]]) -> dict[Pair, Race]:
@@ -225,7 +259,7 @@ def judge(threads: Mapping[Thread, Sequence[Event]]) -> dict[Pair, Race]:
     found: dict[Pair, Race] = {}
     for a, b in _conflicts(relation.uses):
         pair = min(a.line, b.line), max(a.line, b.line)
-        if pair not in found and not relation.before(a, b) and not relation.before(b, a):
+        if pair not in found and not relation.in_order(a, b) and not relation.in_order(b, a):
             found[pair] = Race((a.thread, b.thread), (a.bytes, b.bytes))
     return found
 
