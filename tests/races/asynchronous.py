@@ -144,7 +144,7 @@ class _Draft:
     def __init__(self, seed: int, first_line: int) -> None:
         self.random = random.Random(seed)
         self.multiplies = self.random.random() < 0.3
-        self.careful = self.random.random() < 0.6
+        self.careful = self.random.random() < 0.75
         self.threads = 128 if self.multiplies else 64
         self.blocks = self.random.choice((1, 1, 2))
         self.first = first_line
@@ -197,7 +197,9 @@ class _Draft:
         for number in range(2, self.random.randint(3, 4)):
             leader = f"t == {self.random.choice(_LEADERS)}"
             self.loads.append(_Barrier(number, 1, leader, self.random.choice((leader, "true", "true"))))
-        for barrier in (*self.syncs, *self.loads):
+        consumers = self.random.choice(("t >= 32", "t < 32", "true"))
+        self.empty = _Barrier(4, sum(1 for b, _ in self.chosen(consumers) if b == 0), consumers, "")
+        for barrier in (*self.syncs, *self.loads, self.empty):
             self.initialise(barrier)
         self.step("t == 0", 'DO("fence.mbarrier_init.release.cluster");', BeginFence())
         for at in range(0, WORDS, 4 * self.threads):
@@ -244,6 +246,7 @@ class _Draft:
             self.step("true", 'DO("fence.acq_rel.cta");', Fence())
         order = ".relaxed.cta" * relaxed
         self.use(barrier, barrier.arrive, f'ARRIVE({barrier.number}, "{order}");', Arrive(barrier.key, not relaxed))
+        barrier.started = True
         if not relaxed and self.chance(0.3):
             self.anything()
         self.wait(barrier)
@@ -267,7 +270,7 @@ class _Draft:
     def part(self) -> tuple[int, int, int]:
         """Where a copy begins in the tile and in the array, and how many words it has."""
         words = self.random.choice((16, 64, 64, 128, 256))
-        places = [at for at in (0, 0, 0, 32, 64, 128, 256) if at + words <= WORDS]
+        places = (0, 0, 0, 32, 64, 128, 256)
         return self.random.choice(places), self.random.choice(places), words
 
     def load(self) -> None:
@@ -284,12 +287,7 @@ class _Draft:
         elif order == "apart":
             self.use(barrier, leader, f"EXPECT({number}, {size});")
         for to, source, words in parts:
-            self.names += 1
-            barrier.line = self.use(barrier, leader, f"LOAD({number}, {to}, {source}, {4 * words});")
-            for b, t in self.chosen(leader):
-                name = ("copy", self.names)
-                places = (_ARRAY, source, words), (_TILE, to, words)
-                self.events[b, t].append(Copy(barrier.line, name, *places, barrier.key))
+            self.load_part(barrier, to, source, words)
             if self.chance(0.1):
                 self.access()
         if order == "late":
@@ -297,9 +295,18 @@ class _Draft:
         elif order == "apart":
             self.use(barrier, leader, f'ARRIVE({number}, "");', Arrive(barrier.key))
 
-    def store(self) -> None:
+    def load_part(self, barrier: _Barrier, to: int, source: int, words: int) -> None:
+        self.names += 1
+        text = f"LOAD({barrier.number}, {to}, {source}, {4 * words});"
+        barrier.line = self.use(barrier, barrier.arrive, text)
+        for place in self.chosen(barrier.arrive):
+            places = (_ARRAY, source, words), (_TILE, to, words)
+            self.events[place].append(Copy(barrier.line, ("copy", self.names), *places, barrier.key))
+
+    def store(self, source: int | None = None) -> None:
         leader = self.random.choice(("t == 0", "t == 0", "t == 1", "t == 33"))
-        source, to, words = self.part()
+        first, to, words = self.part()
+        source, words = (first, words) if source is None else (source, 64)
         self.names += 1
         line = self.step(leader, f"STORE({to}, {source}, {4 * words});")
         for b, t in self.chosen(leader):
@@ -360,10 +367,56 @@ class _Draft:
             self.wait_for_stores("true", 0)
         if self.multiplies and self.chance(0.95):
             self.wait_for_products(0)
-        if self.chance(0.95):
+        if self.chance(0.85):
             self.step("true", 'DO("fence.proxy.async");', ProxyFence(_SPACES[""]))
+        else:
+            self.fence()
         if self.chance(0.95):
             self.meet()
+
+    def hand_on(self) -> None:
+        """Let threads write a part of the tile and show it, and a thread that waits for them copy it."""
+        able = [each for each in self.syncs if not each.started]
+        if not able:
+            return
+        self.step_of_part("PUT", "true", writes=True)
+        if self.chance(0.85):
+            who, form = self.random.choice(("true", "true", "t < 32")), self.random.choice(list(_SPACES))
+            self.step(who, f'DO("fence.proxy.async{form}");', ProxyFence(_SPACES[form]))
+        self.through(self.random.choice(able), relaxed=self.chance(0.4))
+        self.store(0)
+
+    def step_of_part(self, does: str, who: str, *, writes: bool) -> None:
+        line = self.step(who, f"{does}(t);")
+        for b, t in self.chosen(who):
+            self.events[b, t].append(Access(line, (_TILE, t, 1), writes))
+
+    def pipeline(self) -> None:
+        """Let a thread fill the same part again and again, and others use it and then say that it is empty."""
+        able = [each for each in self.loads if each.wait == "true" and not each.started]
+        if not able:
+            return
+        full, empty = able[0], self.empty
+        for again in range(self.random.randint(2, 3)):
+            if again:
+                self.wait_empty(full.arrive)
+            full.started = True
+            self.use(full, full.arrive, f"ARRIVE_EXPECT({full.number}, 256);", Arrive(full.key))
+            self.load_part(full, 0, self.random.choice((0, 64)), 64)
+            self.wait(full)
+            self.step_of_part("GET", empty.arrive, writes=False)
+            if self.chance(0.2):
+                self.step_of_part("PUT", empty.arrive, writes=True)
+                if self.chance(0.7):
+                    self.step("true", 'DO("fence.proxy.async");', ProxyFence(_SPACES[""]))
+            relaxed = self.chance(0.1)
+            text = f'ARRIVE({empty.number}, "{".relaxed.cta" * relaxed}");'
+            self.use(empty, empty.arrive, text, Arrive(empty.key, not relaxed))
+        self.wait_empty(full.arrive)
+
+    def wait_empty(self, who: str) -> None:
+        self.empty.wait = who
+        self.wait(self.empty)
 
     def begin_again(self) -> None:
         """Initialise a barrier again, between two steps that let nobody use it, though they may order nothing."""
@@ -391,6 +444,7 @@ class _Draft:
 
     def anything(self) -> None:
         kinds = [self.access] * 4 + [self.fence] * 2 + [self.load] * 3 + [self.store] * 2 + [self.wait_for_stores]
+        kinds += [self.hand_on, self.pipeline]
         if self.multiplies:
             kinds += [self.multiply] * 3 + [self.wait_for_products]
         self.random.choice(kinds)()
