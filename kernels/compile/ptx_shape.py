@@ -46,10 +46,15 @@ def objection(ptx: str, entry: str, kernels: Iterable[str]) -> str | None:
 
 
 def cluster(ptx: str, entry: str) -> tuple[int, ...]:
-    """The blocks of a cluster that a kernel demands in x, y, z; empty if it demands none."""
-    pattern = rf"\.entry\s+{re.escape(entry)}\b[^{{]*?\.reqnctapercluster\s+(\d+(?:\s*,\s*\d+)*)"
-    found = re.search(pattern, ptx)
-    return tuple(map(int, found[1].split(","))) if found else ()
+    """The blocks of a cluster that a kernel demands in x, y, z; empty if it demands none.
+
+    A kernel whose grid counts clusters isn't launched as such.
+    """
+    head = re.search(rf"\.entry\s+{re.escape(entry)}\b[^{{]*", ptx)
+    found = re.search(r"\.reqnctapercluster\s+(\d+(?:\s*,\s*\d+)*)", head[0]) if head is not None else None
+    if head is None or found is None or ".blocksareclusters" in head[0]:
+        return ()
+    return tuple(map(int, found[1].split(",")))
 
 
 def _is_mangled(name: str, kernel: str) -> bool:

@@ -54,3 +54,18 @@ def test_what_is_not_one_well_formed_kernel(text):
 @pytest.mark.parametrize("hidden", ["// .entry evil\n", "/* } .entry evil(){ */", '.file 2 "} .entry evil"\n'])
 def test_what_a_comment_or_a_string_says_is_no_code(hidden):
     assert ptx_shape.objection(KERNEL.replace("ret;", hidden + "ret;"), ENTRY, ()) is None
+
+
+@pytest.mark.parametrize(
+    ("head", "cluster"),
+    [
+        (".explicitcluster\n.reqnctapercluster 2, 3, 1\n", (2, 3, 1)),
+        (".reqnctapercluster 4\n", (4,)),
+        (".blocksareclusters\n.reqnctapercluster 2, 1, 1\n", ()),
+        ("", ()),
+    ],
+)
+def test_the_cluster_that_a_kernel_demands(head, cluster):
+    ptx = KERNEL.replace(")\n{", f")\n{head}{{") + ".entry Other()\n.reqnctapercluster 8, 1, 1\n{\n\tret;\n}\n"
+
+    assert ptx_shape.cluster(ptx, ENTRY) == cluster

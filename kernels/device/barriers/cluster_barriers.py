@@ -135,6 +135,8 @@ class ClusterBarriers:
         arrived = self._uses.get(pc - 1)
         if arrived is not None and arrived.releases:
             blocks = (done & (self._at == pc - 1)).all(axis=0)
+            if blocks.all():
+                self._machine.races.cluster_barrier()
             if blocks.any():
                 self._ordering.barrier(None if blocks.all() else blocks)
                 self._machine.epochs[0, blocks] += 1

@@ -480,6 +480,8 @@ class _Launch:
             message += f" This launch has clusters of {launch.cluster_blocks:,}."
             return Example(), message, Facts(Mistake.LAUNCH_BOUNDS)
         problem = cluster_problem(launch, bounds.cluster)
+        if bounds.needs_cluster and not bounds.cluster and launch.cluster_blocks == 1:
+            problem = "`__cluster_dims__()` leaves the size of a cluster to the launch. Add `cluster=` to its comment."
         return (Example(), problem, Facts(Mistake.CLUSTER_SIZE)) if problem else None
 
     def _run_chunk(self, machine: Machine, schedule: Schedule) -> int:

@@ -142,12 +142,16 @@ class SuspectFinder(Unwatched):
         self._flushed = False
         self._seen: set[object] = set()
         self._copies: list[Access] = []
+        self._cluster: dict[object, Access] = {}
+        self._begun = False
         self.suspects = Suspects()
 
     def start(self, machine: Machine) -> None:
         self._machine = machine
         self._block.clear()
         self._seen.clear()
+        self._cluster.clear()
+        self._begun = False
 
     # -- events -------------------------------------------------------------------------------------------------------
 
@@ -163,9 +167,10 @@ class SuspectFinder(Unwatched):
         if access.transfer is not None:
             self._transfers(access)
             return
-        if access.owners is not None:
-            self._suspect(access)
-            return
+        if access.allocation.clustered:
+            self._enter_in_cluster(access)
+            if access.owners is not None:
+                return
         if access.allocation.space == "shared":
             key = access.key() if access.flight is None else (access.key(), len(self._pending))
             self._pending.setdefault(key, access)
@@ -225,7 +230,52 @@ class SuspectFinder(Unwatched):
         for access in self._copies:
             self.record(access)
 
+    def cluster_barrier(self) -> None:
+        """Look at what threads did in their cluster since all of them met. What follows comes after that."""
+        signature = "cluster", self._machine.shape.blocks, frozenset(self._cluster)
+        if signature not in self._clean:
+            names = {access.allocation.name for access in self._cluster.values() if access.owners is not None}
+            found = [self._meets_in_cluster(name) for name in names]
+            if not any(found) and len(self._clean) < _MOST_CLEAN:
+                self._clean.add(signature)
+        self._cluster.clear()
+        self._begun = True
+
+    def _enter_in_cluster(self, access: Access) -> None:
+        """Keep an access to shared memory until all threads of the cluster meet.
+
+        Before they have met, and if they don't meet again, another block's memory may not exist.
+        """
+        if self._begun:
+            key = access.key() if access.flight is None else (access.key(), len(self._cluster))
+            self._cluster.setdefault(key, access)
+            if len(self._cluster) >= _MOST_PENDING:
+                self._leave_cluster()
+        elif access.owners is not None:
+            self._suspect(access)
+
+    def _leave_cluster(self) -> None:
+        for access in self._cluster.values():
+            if access.owners is not None:
+                self._suspect(access)
+        self._cluster.clear()
+        self._begun = False
+
+    def _meets_in_cluster(self, name: str) -> bool:
+        """Note cells that two threads use, unless both are of the block that owns them. Return whether any are."""
+        shape = self._machine.shape
+        accesses = [access for access in self._cluster.values() if access.allocation.name == name]
+        meeting = _Meeting(len(accesses[0].allocation.words) * shape.blocks)
+        for access in accesses:
+            cells, lanes = access.cells(shape, _WORD)
+            columns = access.columns(lanes, shape, _WORD)
+            threads = columns if access.owners is None else lanes + shape.blocks
+            meeting.enter(access, cells * shape.blocks + columns, threads)
+        found: Flags = np.logical_or.reduce(meeting.suspects(self._kinds).reshape(-1, shape.blocks), axis=1)
+        return _add(self.suspects.block, name, found)
+
     def finish(self) -> None:
+        self._leave_cluster()
         self._copies = []
         self.barrier(None)
         self._passed += self._machine.shape.blocks

@@ -167,6 +167,7 @@ class Bounds:
     block: the only possible block, from `__block_size__`; () for any
     cluster: the blocks of a cluster, from `__cluster_dims__`; () for none
     counts_clusters: whether the grid's size counts clusters instead of blocks
+    needs_cluster: whether the launch must have clusters, whose size it gives if the kernel doesn't
     most_in_cluster: the most blocks in a cluster, from `__launch_bounds__`; 0 for any
     """
 
@@ -174,6 +175,7 @@ class Bounds:
     block: tuple[int, ...] = ()
     cluster: tuple[int, ...] = ()
     counts_clusters: bool = False
+    needs_cluster: bool = False
     most_in_cluster: int = 0
 
 

@@ -168,7 +168,10 @@ class _FunctionReader:
         if word == ".blocksareclusters":
             function.bounds = replace(function.bounds, counts_clusters=True)
             return
-        if word in {".noreturn", ".explicitcluster"}:
+        if word == ".explicitcluster":
+            function.bounds = replace(function.bounds, needs_cluster=True)
+            return
+        if word == ".noreturn":
             return
         if word == ".pragma":
             self._tokens.next()

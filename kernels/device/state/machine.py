@@ -236,6 +236,9 @@ class Unwatched:
     def barrier(self, blocks: Grid | None) -> None:
         """All threads of the given blocks (None: of all) met at a barrier."""
 
+    def cluster_barrier(self) -> None:
+        """All threads of all clusters met at their cluster's barrier, with nothing between arrival and wait."""
+
     def met(self, groups: NDArray[np.int64]) -> None:
         """Threads of one block with the same number, 0 or more, met at their own barrier."""
 

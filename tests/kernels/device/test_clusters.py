@@ -7,7 +7,7 @@ import pytest
 
 from kernels.device import Budget, Buffer, Schedule, run
 from kernels.launch import Launch
-from kernels.verdict import Verdict
+from kernels.verdict import Severity, Verdict
 from tests.kernels.device.kernels import Found, Race, Story, lines, only, program
 
 CLUSTER = """
@@ -452,3 +452,66 @@ def test_a_kernel_that_allows_only_smaller_clusters(device):
 
     finding = only(device.run(text, **PAIR))
     assert finding.kind is Verdict.RESOURCE_LIMIT
+
+
+# Both blocks load half of each part for both of them. Warp 0 loads, warp 1 adds up.
+PIPELINE = story("a pipeline whose copies go to both blocks", None, """
+  __shared__ alignas(16) float buffer[2][64];
+  __shared__ unsigned long long full[2], empty[2];
+  int r = rank();
+  if (t == 0) {
+    for (int s = 0; s < 2; ++s) { INIT(full[s], 1); INIT(empty[s], 64); }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  ARRIVE(".relaxed.aligned"); WAIT();
+  if (t == 0) {
+    for (int i = 0; i < 6; ++i) {
+      int s = i % 2;
+      if (i >= 2) wait_for(empty[s], (i / 2 - 1) % 2);
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" ::"r"(at(&full[s])) : "memory");
+      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+                   " [%0], [%1], 128, [%2], %3;" ::"r"(at(&buffer[s][32 * r])), "l"(M + 64 * i + 32 * r),
+                   "r"(at(&full[s])), "h"((short)3) : "memory");
+    }
+    wait_for(empty[0], 0); wait_for(empty[1], 0);
+  }
+  if (t < 32) return;
+  float sum = 0;
+  for (int i = 0; i < 6; ++i) {
+    wait_for(full[i % 2], i / 2 % 2);
+    sum += buffer[i % 2][t - 32] + 2 * buffer[i % 2][t];
+    ARRIVE_AT(empty[i % 2], 0); ARRIVE_AT(empty[i % 2], 1);
+  }
+  P[blockIdx.x * 32 + t - 32] = sum;
+""", block=64, values=384)  # fmt: skip
+
+
+def test_a_pipeline_whose_copies_go_to_both_blocks(device):
+    parts = np.arange(384).reshape(6, 64)
+    wanted = (parts[:, :32] + 2 * parts[:, 32:]).sum(axis=0).tolist()
+
+    assert device.output(PIPELINE.text, **PIPELINE.launch) == wanted * 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "instead", "kind"),
+    [
+        ("wait_for(empty[0], 0); wait_for(empty[1], 0);", "", Verdict.DATA_RACE),
+        ("ARRIVE_AT(empty[i % 2], 1);", "ARRIVE_AT(empty[i % 2], 0);", Verdict.BARRIER_DIVERGENCE),
+        ("if (i >= 2) wait_for(empty[s], (i / 2 - 1) % 2);", "", Verdict.BARRIER_DIVERGENCE),
+        (' asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");', "", Verdict.DATA_RACE),
+    ],
+    ids=["the producer returns too early", "only one block hears", "no wait for empty", "no fence for new barriers"],
+)
+def test_mistakes_in_such_a_pipeline(device, changed, instead, kind):
+    assert changed in PIPELINE.text
+    found = device.run(PIPELINE.text.replace(changed, instead), **PIPELINE.launch).findings
+
+    assert kind in {finding.kind for finding in found if finding.severity is Severity.ERROR}
+
+
+def test_arrivals_in_the_own_block_do_not_free_the_other_blocks_buffer(device):
+    text = PIPELINE.text.replace("INIT(empty[s], 64)", "INIT(empty[s], 32)")
+    text = text.replace("ARRIVE_AT(empty[i % 2], 0); ARRIVE_AT(empty[i % 2], 1);", "ARRIVE_AT(empty[i % 2], r);")
+
+    assert Verdict.DATA_RACE in {finding.kind for finding in device.run(text, **PIPELINE.launch).findings}

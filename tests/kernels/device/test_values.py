@@ -207,6 +207,7 @@ WRITES_ALL = f"{HEAD} {{ {THREAD} P[blockIdx.x * blockDim.x + t] = 1; }}"
         ("__block_size__((64, 1, 1))", 2, 32, "demands blocks of 64 x 1 x 1"),
         ("__cluster_dims__(2, 1, 1)", 3, 32, "a multiple of the cluster"),
         ("__cluster_dims__(16, 1, 1)", 16, 32, "at most 8 blocks"),
+        ("__cluster_dims__()", 2, 32, "Add `cluster=`"),
     ],
 )
 def test_a_launch_that_the_kernels_attributes_rule_out(device, attribute, grid, block, words):
