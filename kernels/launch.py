@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kernels.expression import Expression, ExpressionError
 
@@ -14,7 +14,9 @@ _MARK = re.compile(r"\s*!\s*tilelab\b", re.IGNORECASE)
 _KEY = re.compile(r"(?<![^\s=,()])([^\s=,()]+)\s*=", re.ASCII)
 _DIM3 = re.compile(r"dim3\s*(\(.*\))", re.DOTALL)
 _KEYS = ("grid", "block", "shared", "cluster", "tile")
-_SINGLE = {"shared", "tile"}
+_SINGLE = {"shared", "tile", "swizzle"}
+_OF_MAPS = {"box": 5, "swizzle": 1}
+"""Keys for a tensor map, as in `box.NAME`, and the most numbers that they take."""
 MOST_THREADS = 1024
 SHARED_BYTES = 48 * 1024
 """Shared memory of one block, without the opt-in that only host code can make."""
@@ -106,6 +108,7 @@ class LaunchOverride:
     """The settings of a submission's `//!tilelab` comment on `line`; None keeps the exercise's rule.
 
     tile: the tile of the cases, for a file whose tile has another name or is a template argument
+    boxes, swizzles: of tensor maps, by the names of the exercise's parameters
     """
 
     line: int
@@ -114,6 +117,13 @@ class LaunchOverride:
     shared: Expression | None = None
     tile: Expression | None = None
     cluster: Triple | None = None
+    boxes: Mapping[str, Triple] = field(default_factory=dict)
+    swizzles: Mapping[str, Expression] = field(default_factory=dict)
+
+    @property
+    def maps(self) -> frozenset[str]:
+        """The tensor maps that the comment changes."""
+        return frozenset({*self.boxes, *self.swizzles})
 
     @property
     def lines(self) -> dict[str, int]:
@@ -124,7 +134,8 @@ class LaunchOverride:
     def expressions(self) -> Triple:
         """Every expression that the comment gives for the launch."""
         shared = (self.shared,) if self.shared else ()
-        return (*(self.grid or ()), *(self.block or ()), *shared, *(self.cluster or ()))
+        of_maps = (*(side for box in self.boxes.values() for side in box), *self.swizzles.values())
+        return (*(self.grid or ()), *(self.block or ()), *shared, *(self.cluster or ()), *of_maps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,16 +231,24 @@ def parse_launch_comment(comment: str, line: int) -> LaunchOverride | None:
     if not matches or body[: matches[0].start()].strip():
         raise LaunchError(_malformed("it has no key such as `block=`"), line)
     values: dict[str, Triple] = {}
+    of_maps: dict[str, dict[str, Triple]] = {kind: {} for kind in _OF_MAPS}
     for match, following in zip(matches, [*matches[1:], None], strict=True):
         key = match.group(1)
         value = body[match.end() : following.start() if following else len(body)].strip(" \t,;")
-        if key not in _KEYS:
-            raise LaunchError(_malformed(f"`{key[:40]}` is not one of {', '.join(_KEYS)}"), line)
-        if key in values:
+        kind, _, name = key.partition(".")
+        of_map = kind in _OF_MAPS and name.isidentifier()
+        if key not in _KEYS and not of_map:
+            known = ", ".join([*_KEYS, *(f"{each}.NAME" for each in _OF_MAPS)])
+            raise LaunchError(_malformed(f"`{key[:40]}` is not one of {known}"), line)
+        known_values, place = (of_maps[kind], name) if of_map else (values, key)
+        if place in known_values:
             raise LaunchError(_malformed(f"`{key}` is given twice"), line)
-        values[key] = _read_value(key, value, line)
+        known_values[place] = _read_value(kind, value, line)
     shared, tile = (next(iter(values.get(key, ())), None) for key in ("shared", "tile"))
-    return LaunchOverride(line, values.get("grid"), values.get("block"), shared, tile, values.get("cluster"))
+    swizzles = {name: given[0] for name, given in of_maps["swizzle"].items()}
+    return LaunchOverride(
+        line, values.get("grid"), values.get("block"), shared, tile, values.get("cluster"), of_maps["box"], swizzles
+    )
 
 
 def parse_dimensions(text: str, most: int = 3) -> Triple:
@@ -249,7 +268,7 @@ def _read_value(key: str, value: str, line: int) -> Triple:
     if key not in _SINGLE and re.match(r"[^(]+,", value):
         raise LaunchError(_malformed(f"put parentheses around the numbers, as in `{key}=({value[:60]})`"), line)
     try:
-        return (Expression.parse(value),) if key in _SINGLE else parse_dimensions(value)
+        return (Expression.parse(value),) if key in _SINGLE else parse_dimensions(value, _OF_MAPS.get(key, 3))
     except ExpressionError as error:
         raise LaunchError(_malformed(f"{key}=`{value[:60]}`: {error}"), line) from None
 

@@ -228,9 +228,7 @@ def _check_maps(exercise: Exercise, sizes: Mapping[str, int], names: Mapping[str
             tensor_map = rule.resolve(operand, names)
             rows, columns = operand.shape(names)
             problem = tensor_map.problem
-            if len(tensor_map.box) != len(tensor_map.extents):
-                problem = f"the box needs {len(tensor_map.extents)} numbers, one for each dimension of the tensor"
-            elif (count := prod(tensor_map.extents)) != rows * columns:
+            if (count := prod(tensor_map.extents)) != rows * columns:
                 problem = f"the extents make {count:,} elements, but `{operand.name}` has {rows * columns:,}"
             if problem:
                 given = ", ".join(f"{name}={value}" for name, value in sizes.items())

@@ -65,6 +65,8 @@ class TensorMap:
     def problem(self) -> str:
         """Why the driver refuses such a map, and what to change; "" if it doesn't. A clause or two."""
         row, size = self.row_bytes, self.type.bytes
+        if len(self.box) != len(self.extents):
+            return f"the box has {plural(len(self.box), 'number')}, but the tensor has {len(self.extents)} dimensions"
         for box in self.box:
             if not 1 <= box <= _LONGEST_BOX:
                 return f"a box has 1 to {_LONGEST_BOX} elements in each dimension, not {box:,}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernels.exercise import Binding, Layout, Operand, Role
 from kernels.exercise.model import Exercise, MapRule, Parameter
@@ -11,7 +11,7 @@ from kernels.exercise.tensor_map import TensorMap
 from kernels.exercise.values import ElementType, ValueKind, Values
 from kernels.expression import Expression, ExpressionError
 from kernels.facts import Element
-from kernels.launch import LaunchError
+from kernels.launch import LaunchError, LaunchOverride
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +116,20 @@ class Argument:
 
 
 def plan_argument(
-    exercise: Exercise, parameter: Parameter, sizes: Mapping[str, int], names: Mapping[str, int]
+    exercise: Exercise,
+    parameter: Parameter,
+    sizes: Mapping[str, int],
+    names: Mapping[str, int],
+    comment: LaunchOverride | None = None,
 ) -> Argument:
-    """One argument at these sizes. Raises LaunchError for a tensor map that can't exist."""
+    """One argument at these sizes. Raises LaunchError for a tensor map that can't exist.
+
+    comment: the submission's, if it may change tensor maps
+    """
     if (rule := parameter.map) is not None:
+        if comment is not None:
+            box, swizzle = comment.boxes.get(parameter.name), comment.swizzles.get(parameter.name)
+            rule = replace(rule, box=box or rule.box, swizzle=swizzle or rule.swizzle)
         return Argument(None, None, map=_plan_map(parameter.name, rule, exercise.operand(rule.operand), names))
     if parameter.value is not None:
         value = parameter.value

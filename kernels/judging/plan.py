@@ -17,7 +17,7 @@ from kernels.exercise.values import ElementType
 from kernels.expression import Expression
 from kernels.facts import Facts, Mistake
 from kernels.judging.operand_plan import Argument, MatrixPlan, plan_argument, plan_matrix
-from kernels.launch import MOST_THREADS, SHARED_BYTES, Launch, LaunchError, launch_text
+from kernels.launch import MOST_THREADS, SHARED_BYTES, Launch, LaunchError, LaunchOverride, launch_text
 from kernels.source.array_shapes import array_shapes
 from kernels.source.launch.question import block_threads, largest_fitting
 from kernels.verdict import Example, Finding, Severity, Verdict
@@ -270,7 +270,7 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
     lines = source.globals if source is not None else {}
     launch, problem = _resolve_launch(exercise, source, tile, case)
     then, further_problem = _resolve_further(exercise, source, tile, case)
-    arguments, map_problem = _resolve_arguments(exercise, case, names)
+    arguments, map_problem = _resolve_arguments(exercise, source, tile, case)
     problem = problem or further_problem or map_problem
     return CasePlan(
         name=case.name,
@@ -300,18 +300,27 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
 
 
 def _arguments(
-    exercise: Exercise, launched: Launched, sizes: Mapping[str, int], names: Mapping[str, int]
+    exercise: Exercise,
+    launched: Launched,
+    sizes: Mapping[str, int],
+    names: Mapping[str, int],
+    comment: LaunchOverride | None = None,
 ) -> tuple[Argument, ...]:
-    return tuple(plan_argument(exercise, parameter, sizes, names) for parameter in launched.parameters)
+    return tuple(plan_argument(exercise, parameter, sizes, names, comment) for parameter in launched.parameters)
 
 
 def _resolve_arguments(
-    exercise: Exercise, case: Case, names: Mapping[str, int]
+    exercise: Exercise, source: Source | None, tile: int, case: Case
 ) -> tuple[tuple[Argument, ...], Finding | None]:
+    names = exercise.names(tile, case.sizes, source.macros if source is not None else None)
+    comment = source.plan.launch if source is not None else None
+    if source is not None and comment is not None and comment.maps:
+        names = source.launch_names(exercise, tile, case.sizes)
     try:
-        return _arguments(exercise, exercise, case.sizes, names), None
+        return _arguments(exercise, exercise, case.sizes, names, comment), None
     except LaunchError as error:
-        return (), Finding(Verdict.RESOURCE_LIMIT, str(error), error.line, example=Example(case=case.name))
+        line = comment.line if comment is not None and comment.maps else None
+        return (), Finding(Verdict.RESOURCE_LIMIT, str(error), line, example=Example(case=case.name))
 
 
 def _matrices(exercise: Exercise, names: Mapping[str, int], lines: Mapping[str, int]) -> tuple[MatrixPlan, ...]:

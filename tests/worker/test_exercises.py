@@ -119,7 +119,7 @@ def test_a_wrong_kernel_gets_its_verdict_and_line(named, cache, kept):
 def test_every_exercise_with_a_solution_to_compare_with_has_five_wrong_kernels():
     compared = [each for each in EXERCISES.values() if each.needs_solution]
     assert {each.name: len(wrong_kernels(each)) for each in compared} == {
-        "convolution": 5, "divergence": 6, "histogram": 5, "hopper-wgmma": 6, "inclusive-scan": 5,
+        "convolution": 5, "divergence": 6, "histogram": 5, "hopper-wgmma": 7, "inclusive-scan": 5,
         "sparse-matrix-vector": 5, "stencil": 5, "tensor-int8": 6, "tensor-mma": 6, "tensor-pipeline": 6,
         "tensor-wmma": 6, "vector-addition": 5,
     }  # fmt: skip

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kernels.device.barriers.ordering import Counts, Grid, Ordering
 from kernels.device.memory.async_stores import AsyncForm, AsyncStore, async_form
-from kernels.device.memory.bulk import BulkCopy, BulkForm, Copy, bulk_form
+from kernels.device.memory.bulk import BulkCopy, BulkForm, Copy, bulk_copy, bulk_form
 from kernels.device.memory.copies import hand_over
 from kernels.device.memory.locate import Site, in_block_of, split
 from kernels.device.memory.parts import access_to, note, note_part, read_part, values_of, write_part
@@ -145,10 +145,7 @@ def _copy_use(operands: Operands, pc: int, item: Instruction, form: BulkForm) ->
     """A bulk copy that reports its bytes to a barrier."""
     if not 4 + form.several <= len(item.operands) <= 5 + form.several:
         raise Malformed("a bulk copy with the wrong number of operands")
-    target, source = (operands.place(item.operands[at]) for at in (0, 1))
-    size = operands.source(item.operands[2], 32)
-    ranks = operands.source(item.operands[4], 16) if form.several else None
-    return _use_of_copy(operands, item, BulkCopy(pc, item.line, form.spaces, target, source, size, ranks), 3)
+    return _use_of_copy(operands, item, bulk_copy(operands, pc, item, form), 3)
 
 
 def _store_use(operands: Operands, pc: int, item: Instruction, form: AsyncForm) -> MbarrierUse:

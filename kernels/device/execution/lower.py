@@ -18,7 +18,7 @@ from kernels.device.execution.printing import assert_step, print_step
 from kernels.device.memory.access import Form, Step, load_step, memory_form, scope_of
 from kernels.device.memory.atomic import atomic_form, atomic_step
 from kernels.device.memory.bulk import COMMIT as COMMIT_BULK
-from kernels.device.memory.bulk import BulkCopy, bulk_form, bulk_step, bulk_wait, bulk_wait_step, commit_bulk
+from kernels.device.memory.bulk import bulk_copy, bulk_form, bulk_step, bulk_wait, bulk_wait_step, commit_bulk
 from kernels.device.memory.clusters import ADDRESS, IN_SPACE, in_space_step, map_step, rank_step
 from kernels.device.memory.copies import commit_copies, copy_step, is_copy, wait_step
 from kernels.device.memory.proxy_fences import proxy_fence_step
@@ -246,11 +246,10 @@ class Lowering(Operands):
         if (tensor := tensor_form(item.opcode)) is not None and not tensor.load and 3 <= len(item.operands) <= 4:
             return LoweredStep(bulk_step(tensor_copy(self, pc, item, tensor)), pc)
         form = bulk_form(item.opcode)
-        if form is None or form.barrier or len(item.operands) != 3 + item.opcode.endswith(".L2::cache_hint"):
+        cached = ".L2::cache_hint" in item.opcode
+        if form is None or form.barrier or len(item.operands) != 3 + cached:
             raise Unsupported(item.opcode, item.line)
-        target, source = self.place(item.operands[0]), self.place(item.operands[1])
-        size = self.source(item.operands[2], 32)
-        return LoweredStep(bulk_step(BulkCopy(pc, item.line, form.spaces, target, source, size)), pc)
+        return LoweredStep(bulk_step(bulk_copy(self, pc, item, form)), pc)
 
     def _move(self, pc: int, item: Instruction) -> LoweredStep:
         kind = item.opcode.removeprefix("mov.")

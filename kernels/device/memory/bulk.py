@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.memory.access import Step
+from kernels.device.memory.atomic import Change, bulk_change, update_elements
 from kernels.device.memory.locate import Site, in_block_of, report_outside, split
-from kernels.device.memory.parts import note
-from kernels.device.state.accesses import Access, Kind, Part, Transfer, Where
+from kernels.device.memory.parts import access_to, note
+from kernels.device.ptx.module import Instruction
+from kernels.device.state.accesses import Kind, Part, Strength, Transfer
 from kernels.device.state.groups import Grouped
 from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
-from kernels.device.state.operands import Place
+from kernels.device.state.operands import Operands, Place
 from kernels.device.state.space import WRITTEN, kind_of
 from kernels.device.state.unset_values import ADDRESS, SIZE
 from kernels.facts import Mistake
@@ -31,6 +33,11 @@ _OPCODE = re.compile(
     r"cp\.async\.bulk\.(?:(?P<to>shared::cluster|shared::cta)\.(?P<source>global|shared::cta)|global\.shared::cta)"
     r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)"
     r"(?P<several>\.multicast::cluster)?(?:\.L2::cache_hint)?"
+)
+_REDUCTION = re.compile(
+    r"cp\.reduce\.async\.bulk\.(?:(?P<to>shared::cluster)|global)\.shared::cta"
+    r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)(?:\.L2::cache_hint)?"
+    r"\.(?P<change>add|min|max|inc|dec|and|or|xor)(?P<rounding>\.noftz)?\.(?P<type>\w+)"
 )
 _PIECE = 16
 _MOST_BYTES = 1 << 18
@@ -48,6 +55,7 @@ class BulkCopy:
     size: the register with the bytes
     ranks: the register with the blocks of the cluster to which it goes, a bit for each; None for one block
     rank: the block to which this copy goes; None for the block of the address
+    change: of a reduction, what it does to the elements at its target
     """
 
     pc: int
@@ -58,6 +66,7 @@ class BulkCopy:
     size: int
     ranks: int | None = None
     rank: int | None = None
+    change: Change | None = None
 
     def perform(self, machine: Machine, mask: Mask | None, ends: Ends) -> Bytes:
         """Copy for all threads of the mask, and return the bytes of each thread."""
@@ -84,11 +93,11 @@ class BulkCopy:
 
     def _copy(self, machine: Machine, mask: Mask | None, size: int, ends: Ends) -> None:
         reading = Site(self.pc, self.line, self.spaces[0], _PIECE, Kind.READ)
-        writing = Site(self.pc, self.line, self.spaces[1], _PIECE, Kind.COPY)
+        writing = Site(self.pc, self.line, self.spaces[1], _PIECE, Kind.COPY if self.change is None else Kind.UPDATE)
         sources = self._whole(machine, reading, self.source, mask, size, ends)
         targets = self._whole(machine, writing, self.target, mask, size, ends)
         step = max(1, _MOST_WORDS * 4 // size)
-        for target in targets:
+        for target in targets if self.change is None else ():
             # What can't be read is reported, so it counts as set where it goes.
             for first in range(0, len(target.lanes), step):
                 _set(machine, _some(target, slice(first, first + step)), size // 4)
@@ -97,6 +106,28 @@ class BulkCopy:
                 for first in range(0, len(both), step):
                     part = slice(first, first + step)
                     _move(machine, _some(source, here[part]), _some(target, there[part]), size // 4)
+
+        if self.change is not None:
+            pairs = ((source, target) for source in sources for target in targets)
+            for source, target in pairs:
+                _, here, there = np.intersect1d(source.lanes, target.lanes, return_indices=True)
+                self._reduce(machine, self.change, source.some(here), target.some(there), size)
+
+    def _reduce(self, machine: Machine, change: Change, source: Part, target: Part, size: int) -> None:
+        places = _places(machine, source, size // 4)
+        if source.allocation.flat_valid is not None:
+            bad = np.argwhere(source.allocation.flat_valid[places] != WRITTEN)
+            if len(bad):
+                number, word = bad[0].tolist()
+                element = source.allocation, int(source.offsets[number]) + 4 * word, int(source.lanes[number])
+                machine.unset.report_memory(self.pc, element, len(bad))
+        values = np.ascontiguousarray(source.allocation.flat[places]).view(change.dtype).reshape(-1)
+        update_elements(machine, in_elements(target, size, change.dtype.itemsize), self._site(change), change, values)
+
+    def _site(self, change: Change) -> Site:
+        """The access to one element of a reduction's target."""
+        size = change.dtype.itemsize
+        return Site(self.pc, self.line, self.spaces[1], size, Kind.UPDATE, Strength.DEVICE, change.text)
 
     def _whole(
         self, machine: Machine, site: Site, place: Place, mask: Mask | None, size: int, ends: Ends
@@ -115,20 +146,20 @@ class BulkCopy:
             whole = in_block_of(machine, part.some(inside), self.rank if site.kind.writes else None)
             if whole.lanes.size:
                 found.append(whole)
-                transfer = ends("write" if site.kind.writes else "read", whole.lanes)
-                where = Where(self.pc, site.kind, size)
-                note(
-                    machine,
-                    Access(
-                        where,
-                        whole.allocation,
-                        offsets=whole.offsets,
-                        lanes=whole.lanes,
-                        owners=whole.owners,
-                        transfer=transfer,
-                    ),
-                )
+                noted, seen = replace(site, size=size), whole
+                if self.change is not None and site.kind.writes:
+                    noted, seen = self._site(self.change), in_elements(whole, size, self.change.dtype.itemsize)
+                transfer = ends("write" if site.kind.writes else "read", seen.lanes)
+                note(machine, access_to(seen, noted, transfer))
         return found
+
+
+def in_elements(part: Part, size: int, element: int) -> Part:
+    """Return the same memory, `size` bytes of each thread, element by element."""
+    count = size // element
+    owners = None if part.owners is None else np.repeat(part.owners, count)
+    offsets = (part.offsets[:, np.newaxis] + np.arange(0, size, element)).reshape(-1)
+    return Part(part.allocation, offsets, np.repeat(part.lanes, count), owners)
 
 
 def _some(part: Part, chosen: Lanes | slice | NDArray[np.bool_]) -> Part:
@@ -168,15 +199,19 @@ class BulkForm:
     spaces: from where to where
     barrier: whether it reports to a barrier in shared memory
     several: whether it goes to several blocks of the cluster
+    change: of a reduction
     """
 
     spaces: tuple[str, str]
     barrier: bool
     several: bool = False
+    change: Change | None = None
 
 
 def bulk_form(opcode: str) -> BulkForm | None:
     """Parse the opcode of a bulk copy; None if it isn't one that the device knows."""
+    if (match := _REDUCTION.fullmatch(opcode)) is not None:
+        return _reduction(match)
     match = _OPCODE.fullmatch(opcode)
     if match is None or (match["end"] == "bulk_group") == bool(match["to"]):
         return None
@@ -186,6 +221,25 @@ def bulk_form(opcode: str) -> BulkForm | None:
     if match["to"] is None:
         return BulkForm(("shared", "global"), False)
     return BulkForm((kind_of(match["source"]), kind_of(match["to"])), True, several)
+
+
+def _reduction(match: re.Match[str]) -> BulkForm | None:
+    halves = match["type"] in {"f16", "bf16"}
+    change = bulk_change(match["change"], match["type"])
+    if change is None or bool(match["rounding"]) != (halves and match["change"] == "add"):
+        return None
+    if match["to"] is None:
+        return BulkForm(("shared", "global"), False, change=change) if match["end"] == "bulk_group" else None
+    if match["end"] == "bulk_group" or change.dtype.kind == "f" or halves:
+        return None
+    return BulkForm(("shared", kind_of(match["to"])), True, change=change)
+
+
+def bulk_copy(operands: Operands, pc: int, item: Instruction, form: BulkForm) -> BulkCopy:
+    target, source = (operands.place(item.operands[at]) for at in (0, 1))
+    size = operands.source(item.operands[2], 32)
+    ranks = operands.source(item.operands[4], 16) if form.several else None
+    return BulkCopy(pc, item.line, form.spaces, target, source, size, ranks, change=form.change)
 
 
 def bulk_wait(opcode: str) -> tuple[str, ...] | None:

@@ -68,7 +68,7 @@ def is_barrier(instruction: Instruction) -> bool:
 def is_mbarrier(instruction: Instruction) -> bool:
     """Whether the instruction uses a barrier in shared memory."""
     opcode = instruction.opcode
-    if opcode.startswith(("cp.async.bulk.", "st.async.", "red.async.")):
+    if opcode.startswith(("cp.async.bulk.", "cp.reduce.async.bulk.", "st.async.", "red.async.")):
         return ".mbarrier::" in opcode
     return opcode.startswith(("mbarrier.", "cp.async.mbarrier.")) and not opcode.startswith("mbarrier.pending")
 

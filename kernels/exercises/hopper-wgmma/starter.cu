@@ -106,7 +106,7 @@ __global__ void hopperProduct(
             multiply(sums, described(&stage.M[0][k]), described(&stage.N[0][k]));
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-        // TODO 4: now this stage can be filled again, instead of above. Who must be done with it?
+        // TODO 4: fill this stage again here, instead of above. Why not earlier?
     }
 
     // Each thread has two neighbours in two rows of each 8 columns.

@@ -49,6 +49,10 @@ def unread_launch_comments(comments: Iterable[Comment]) -> tuple[Finding, ...]:
 
 def check_names(launch: LaunchOverride, exercise: Exercise, names: Names) -> Finding | None:
     """A finding for an unknown name, or a tile that isn't one number for all cases."""
+    maps = [each.name for launched in exercise.launches for each in launched.parameters if each.map is not None]
+    if unknown := launch.maps - set(maps):
+        message = f"The launch comment describes `{min(unknown)}`, but the exercise has no tensor map of this name."
+        return rejected(f"{message} Its tensor maps: {', '.join(maps) or 'none'}.", launch.line)
     constants = names.constants
     used = {name for expression in launch.expressions() for name in expression.names}
     own = used - {exercise.tile_name} | (launch.tile.names if launch.tile is not None else set())

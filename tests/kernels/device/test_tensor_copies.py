@@ -300,7 +300,26 @@ _STEPS = """
   }
   P[64 * blockIdx.x + t] = sum;"""
 _ROWS = tensor("M", (16, 64), (16, 4))
+_PEER = """
+  __shared__ alignas(128) int sums[64], own[64];
+  __shared__ barrier b0;
+  if (t == 0) start(b0, 1);
+  sums[t] = 1000;
+  own[t] = t;  //@ own
+  fence();
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  meet();
+  if (t == 0) {
+    expect(b0, 256);
+    asm volatile("{.reg .b32 s, b; mapa.shared::cluster.u32 s, %0, %3; mapa.shared::cluster.u32 b, %1, %3;"  //@ reduce
+      "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [s], [%2], 256, [b];}"
+      :: "r"(at(sums)), "r"(at(&b0)), "r"(at(own)), "r"(rank() ^ 1) : "memory");
+  }
+  wait(b0, 0);
+  P[64 * blockIdx.x + t] = sums[t];  //@ read
+  meet();"""
 RIGHT += [
+    story("sums in the other block's memory", [1000.0 + t for t in range(64)] * 2, _PEER, **_PAIR),
     story("a box for both blocks of a cluster", listed(box_of(_M2, (8, 4))) * 2, _SEVERAL, _M2, **_PAIR),
     story("each block loads half of a box for both", listed(box_of(_M2, (8, 4))) * 2, _HALVES, _H2, **_PAIR),
     story("bytes for both blocks of a cluster", [*map(float, range(64))] * 2,
@@ -316,14 +335,23 @@ def test_a_right_copy(device, story):
 
 
 def _reducing(what: str, c_type: str) -> str:
-    """Three blocks change the same box of M by their tiles. The second tile is partly outside."""
+    """Three blocks change M by their tiles, of which two are partly outside. Each element gets the same operand.
+
+    what: with its type for bulk copies, such as `add.u32`
+    """
+    reduce = f'reduce2("{what}", m0, 0, blockIdx.x, tile);'
+    if "." in what:
+        reduce = f"""asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.{what} [%0], [%1], %2;" ::
+      "l"(__cvta_generic_to_global(({c_type}*)M + 32 * blockIdx.x)), "r"(at(tile)),
+      "r"((4 - blockIdx.x) * (int)sizeof(tile[0])) : "memory");"""
     body = f"""
   __shared__ alignas(128) {c_type} tile[4][32];
-  for (int i = t; i < 128; i += 64) tile[i / 32][i % 32] = i % 5 + blockIdx.x;
+  for (int i = t; i < 128; i += 64) tile[i / 32][i % 32] = ({c_type})(int)(i % 4 + 1);
   fence();
   __syncthreads();
-  if (t == 0) {{ reduce2("{what}", m0, 0, blockIdx.x, tile); commit(); read_done(); }}"""
-    return Story("", None, body, before=BEFORE, maps=(tensor("M", (32, 4), (32, 4)),)).text
+  if (t == 0) {{ {reduce} commit(); read_done(); }}"""
+    before = f"#include <cuda_fp16.h>\n{BEFORE}" if c_type == "half" else BEFORE
+    return Story("", None, body, before=before, maps=(tensor("M", (32, 4), (32, 4)),)).text
 
 
 _CHANGES: dict[str, Callable[..., Any]] = {
@@ -340,19 +368,25 @@ _INTEGERS = [("unsigned", ElementType.UNSIGNED, what) for what in _CHANGES]
 _INTEGERS += [("int", ElementType.INT, what) for what in ("add", "min", "max", "and")]
 _INTEGERS += [("long long", ElementType.LONG, what) for what in ("add", "min", "xor")]
 _FLOATS = [("float", ElementType.FLOAT, "add"), ("double", ElementType.DOUBLE, "add")]
+_FLOATS += [("half", ElementType.HALF, what) for what in ("add", "min", "max")]
+_BULK = [("unsigned", ElementType.UNSIGNED, what) for what in ("add.u32", "inc.u32", "dec.u32", "or.b32")]
+_BULK += [("int", ElementType.INT, what) for what in ("add.s32", "min.s32", "max.s32")]
+_BULK += [("long long", ElementType.LONG, what) for what in ("add.u64", "max.s64", "xor.b64")]
+_BULK += [("float", ElementType.FLOAT, "add.f32"), ("double", ElementType.DOUBLE, "add.f64")]
+_BULK += [("half", ElementType.HALF, what) for what in ("add.noftz.f16", "min.f16")]
 
 
 def reduced(element: ElementType, what: str) -> NDArray[np.generic]:
     """The box after the reductions, which began with 0, 1, 2 and so on."""
     whole = np.arange(128).reshape(4, 32).astype(element.code)
-    tile = (np.arange(128) % 5).reshape(4, 32)
+    tile = (np.arange(128) % 4 + 1).reshape(4, 32).astype(element.code)
     for block in range(3):
         rows = slice(block, 4)
-        whole[rows] = _CHANGES[what](whole[rows], (tile + block).astype(element.code)[: 4 - block])
+        whole[rows] = _CHANGES[what.partition(".")[0]](whole[rows], tile[: 4 - block])
     return whole.reshape(-1)
 
 
-REDUCTIONS = [*_INTEGERS, *_FLOATS]
+REDUCTIONS = [*_INTEGERS, *_FLOATS, *_BULK]
 REDUCING = Launch((3, 1, 1), (64, 1, 1), 0)
 
 
@@ -520,6 +554,10 @@ WRONG = [
           "meet();  //@ begin", "__syncthreads();"), _M2, **_PAIR),
     story("a box that only one block gets", Found(Verdict.TIME_LIMIT, "wait"), _SEVERAL.replace("b0, 3", "b0, 1"), _M2,
           **_PAIR, **_ENDLESS),
+    story("sums in the other block's memory, read too early", Race("reduce", "read"), _PEER.replace(
+          "wait(b0, 0);", "meet();") + "\n  wait(b0, 0);", **_PAIR),
+    story("sums of what no fence shows to the copy", Race("own", "reduce"), _PEER.replace(
+          "own[t] = t;  //@ own\n  fence();", "fence();\n  own[t] = t;  //@ own"), **_PAIR),
     story("a box for a third block of two", Found(Verdict.RUNTIME_ERROR, "load"), _SEVERAL.replace("b0, 3", "b0, 7"),
           _M2, **_PAIR),
     story("a load into a tile that is still being stored", Race("store", "load"), """

@@ -100,7 +100,7 @@ __global__ void hopperProduct(
             multiply(sums, described(&stage.M[0][k]), described(&stage.N[0][k]));
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-        __syncthreads();  // all warps are done with this stage, so it can be filled again
+        // The products of all four warps are over, so their stage can be filled again.
         if (threadIdx.x == 0 && phase + STAGES < phases)
             fetch(phase + STAGES);
     }

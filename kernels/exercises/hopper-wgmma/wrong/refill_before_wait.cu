@@ -99,10 +99,9 @@ __global__ void hopperProduct(
         for (int k = 0; k < TILE_K; k += 16)
             multiply(sums, described(&stage.M[0][k]), described(&stage.N[0][k]));
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-        __syncthreads();
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
         if (threadIdx.x == 0 && phase + STAGES < phases)
             fetch(phase + STAGES);
+        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     }
 
     // Each thread has two neighbours in two rows of each 8 columns.

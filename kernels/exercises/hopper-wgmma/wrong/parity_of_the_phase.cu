@@ -94,12 +94,13 @@ __global__ void hopperProduct(
     float sums[TILE_N / 2] = {};
     for (int phase = 0; phase < phases; ++phase) {
         Stage& stage = stages[phase % STAGES];
-        wait(&full[phase % STAGES], phase / STAGES % 2);
+        wait(&full[phase % STAGES], phase % 2);
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
         for (int k = 0; k < TILE_K; k += 16)
             multiply(sums, described(&stage.M[0][k]), described(&stage.N[0][k]));
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+        // The products of all four warps are over, so their stage can be filled again.
         if (threadIdx.x == 0 && phase + STAGES < phases)
             fetch(phase + STAGES);
     }
