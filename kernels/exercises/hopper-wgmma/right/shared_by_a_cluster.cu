@@ -49,7 +49,7 @@ __device__ void load(void* tile, const CUtensorMap* map, int x, int y, Barrier* 
         ::"r"(shared(tile)), "l"(map), "r"(x), "r"(y), "r"(shared(barrier)) : "memory");
 }
 
-// The same for both blocks of the cluster: to the same place in each, reporting to the same barrier in each.
+// The same for both blocks of the cluster. Each gets the box at the same place, and its barrier the bytes.
 __device__ void loadForBoth(void* tile, const CUtensorMap* map, int x, int y, Barrier* barrier) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
