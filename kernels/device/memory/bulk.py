@@ -70,7 +70,8 @@ class BulkCopy:
 
     def perform(self, machine: Machine, mask: Mask | None, ends: Ends) -> Bytes:
         """Copy for all threads of the mask, and return the bytes of each thread."""
-        for register, harm in ((self.target.register, ADDRESS), (self.source.register, ADDRESS), (self.size, SIZE)):
+        used = (self.target.register, self.source.register, *(() if self.ranks is None else (self.ranks,)))
+        for register, harm in (*((each, ADDRESS) for each in used), (self.size, SIZE)):
             machine.unset.use(register, self.pc, mask, harm)
         grid = machine.shape.threads, machine.shape.blocks
         sizes = np.broadcast_to(machine.registers[self.size].dense(np.dtype(np.int32)), grid).reshape(-1)
