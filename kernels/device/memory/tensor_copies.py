@@ -26,6 +26,7 @@ from kernels.device.state.space import WRITTEN, Tensor, kind_of
 from kernels.device.state.unset_values import ADDRESS
 from kernels.exercise.values import ElementType
 from kernels.facts import Mistake
+from kernels.wording import plural
 
 _OPCODE = re.compile(
     r"cp(?P<reduces>\.reduce)?\.async\.bulk\.tensor\.(?P<dimensions>[1-5])d"
@@ -128,6 +129,7 @@ class TensorCopy:
 
     def _move(self, machine: Machine, tensor: Tensor, tile: Part, ends: Ends) -> None:
         corners = np.stack([values_of(machine, register, tile.lanes) for register in self.corner], axis=1)
+        self._check_corners(machine, tensor, tile, corners)
         boxes = Boxes.at(tensor.map, tile.lanes, corners, elements=bool(self.form.change))
         there, shared = tile_words(machine, tensor.map, tile), tile.allocation
         kind = Kind.READ if self.form.load else Kind.UPDATE if self.form.change else Kind.COPY
@@ -150,6 +152,17 @@ class TensorCopy:
         report_unset(machine, self.pc, tile, valid)
         part, values = boxes.elements(tensor.memory, words.view(change.dtype))
         update_elements(machine, part, site, change, values)
+
+    def _check_corners(self, machine: Machine, tensor: Tensor, tile: Part, corners: NDArray[np.int64]) -> None:
+        """Stop at a box that begins within a piece of memory. An H200 does so, too."""
+        size = tensor.map.type.bytes
+        bad = np.flatnonzero(corners[:, 0] * size % _PIECE)
+        if len(bad):
+            why = (
+                f"it copies a box whose first coordinate is {int(corners[bad[0], 0])}, but with elements of"
+                f" {plural(size, 'byte')} only multiples of {_PIECE // size} are allowed"
+            )
+            stop(machine, self.line, int(tile.lanes[bad[0]]), len(bad), why, Mistake.MISALIGNED)
 
     def _change(self, machine: Machine, tensor: Tensor, tile: Part) -> Change | None:
         """What a reduction does to the tensor's elements; None for a copy."""

@@ -162,16 +162,16 @@ def _out_of_bounds(corner: tuple[int, int]) -> Story:
 
 
 RIGHT = [
-    story("one dimension", listed(box_of(tensor("M", (100,), (64,)), (50,))),
-          loaded("[64]", "load1(tile, m0, 50, b0);") + _SEEN, tensor("M", (100,), (64,))),
+    story("one dimension", listed(box_of(tensor("M", (100,), (64,)), (52,))),
+          loaded("[64]", "load1(tile, m0, 52, b0);") + _SEEN, tensor("M", (100,), (64,))),
     story("two dimensions", listed(box_of(_M2, (8, 4))), _LOAD + _SEEN, _M2),
-    story("three dimensions", listed(box_of(_M3, (6, -1, 13))),
-          loaded("[5][3][4]", "load3(tile, m0, 6, -1, 13, b0);") + _SEEN, _M3, n=60),
+    story("three dimensions", listed(box_of(_M3, (4, -1, 13))),
+          loaded("[5][3][4]", "load3(tile, m0, 4, -1, 13, b0);") + _SEEN, _M3, n=60),
     story("four dimensions", listed(box_of(_M4, (4, 3, 2, 5))),
           loaded("[2][3][2][4]", "load4(tile, m0, 4, 3, 2, 5, b0);") + _SEEN, _M4, n=48),
-    story("five dimensions", listed(box_of(_M5, (1, 1, 2, 3, 2))),
-          loaded("[2][1][3][2][4]", "load5(tile, m0, 1, 1, 2, 3, 2, b0);") + _SEEN, _M5, n=48),
-    *(_out_of_bounds(corner) for corner in [(-8, -2), (24, 30), (32, 0), (0, 32), (-16, 5), (3, 1)]),
+    story("five dimensions", listed(box_of(_M5, (0, 1, 2, 3, 2))),
+          loaded("[2][1][3][2][4]", "load5(tile, m0, 0, 1, 2, 3, 2, b0);") + _SEEN, _M5, n=48),
+    *(_out_of_bounds(corner) for corner in [(-8, -2), (24, 30), (32, 0), (0, 32), (-16, 5), (4, 1)]),
     *(_swizzle(width) for width in (32, 64, 128)),
     story("a tile that begins inside the pattern of its swizzle",
           pieces(np.concatenate([np.zeros((3, 32), np.float32), box_of(_SHIFTED, (0, 0))]), 128)[96:], """
@@ -182,8 +182,8 @@ RIGHT = [
   begun();
   if (t == 0) { expect(b0, 640); load2(tile, m0, 0, 0, b0); }""" + _SEEN,
           _SHIFTED, n=160),
-    story("halves at an odd place", np.arange(64, dtype=np.float32).view(np.uint16)[3:67].view(np.float32).tolist(),
-          loaded("[32]", "load1(tile, m0, 3, b0);") + _SEEN, tensor("M", (128,), (64,), kind=ElementType.HALF), n=32),
+    story("halves from the eighth", np.arange(64, dtype=np.float32).view(np.uint16)[8:72].view(np.float32).tolist(),
+          loaded("[32]", "load1(tile, m0, 8, b0);") + _SEEN, tensor("M", (128,), (64,), kind=ElementType.HALF), n=32),
     story("NaN outside", None, loaded("[4][16]", "load2(tile, m0, 24, 30, b0);") + """
   wait(b0, 0);
   float v = tile[t / 16][t % 16];
@@ -468,6 +468,7 @@ _MISALIGNED = _load_story(
 
 WRONG = [
     _TOO_FEW, _READ_EARLY, _UNFENCED, _NO_MAP, _MISALIGNED,
+    _load_story("a box at half a piece", Found(Verdict.RUNTIME_ERROR, "load"), "m0, 8, 4", "m0, 6, 4"),
     _load_story("a barrier that expects too few bytes", Found(Verdict.TIME_LIMIT, "wait"), "256", "128", **_ENDLESS),
     _load_story("a barrier that expects no bytes", Race("load", "read"), "expect(b0, 256)", "arrive(b0)"),
     _load_story("the parity of the phase before", Found(Verdict.TIME_LIMIT, "wait"), "wait(b0, 0)", "wait(b0, 1)",
