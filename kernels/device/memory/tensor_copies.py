@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernels.device.memory.atomic import Change, bulk_change, update_elements
 from kernels.device.memory.boxes import Boxes, tile_words
