@@ -62,10 +62,12 @@ class Boxes:
 
     @classmethod
     def at(cls, tensor_map: TensorMap, lanes: Lanes, corners: Numbers, *, elements: bool) -> Self:
-        """The boxes with these first coordinates, for each thread. elements: whether the units must be elements."""
+        """The boxes that begin at these coordinates, for each thread: in a row, at a whole piece of memory.
+
+        elements: whether the units must be elements
+        """
         size, extents = tensor_map.type.bytes, tensor_map.extents
-        ends = np.append(corners[:, 0], extents[0]) * size
-        unit = size if elements or (ends % _WORD).any() else _WORD
+        unit = size if elements or extents[0] * size % _WORD else _WORD
         row = np.arange(prod(tensor_map.box[1:]))
         starts = np.broadcast_to(corners[:, :1] * size, (len(corners), len(row))).copy()
         inside = np.ones(starts.shape, np.bool_)
