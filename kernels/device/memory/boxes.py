@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +104,12 @@ class Boxes:
         place = np.arange(self.map.row_bytes // self.unit)
         within = (place >= self.first[:, np.newaxis]) & (place < self.last[:, np.newaxis])
         return self.starts[:, :, np.newaxis] + place * self.unit, self.inside[:, :, np.newaxis] & within[:, np.newaxis]
+
+    def elements(self, memory: Allocation, values: NDArray[Any]) -> tuple[Part, NDArray[Any]]:
+        """The elements inside the tensor, and their part of the boxes' values. Units must be elements."""
+        offsets, inside = self.units()
+        lanes = np.broadcast_to(self.lanes[:, np.newaxis, np.newaxis], inside.shape)
+        return Part(memory, offsets[inside], lanes[inside]), values.reshape(inside.shape)[inside]
 
     def read(self, memory: Allocation) -> tuple[Words, Bits]:
         """The words of each box, and the bits of their bytes that are set. Outside of the tensor, all are."""

@@ -17,7 +17,7 @@ from kernels.device.memory.atomic import Change, bulk_change, update_elements
 from kernels.device.memory.boxes import Boxes, tile_words
 from kernels.device.memory.bulk import Bytes, Ends, Lanes
 from kernels.device.memory.locate import Site, in_block_of, split
-from kernels.device.memory.parts import access_to, note, values_of
+from kernels.device.memory.parts import access_to, note, report_unset, values_of
 from kernels.device.ptx.module import Instruction, Malformed, Vector
 from kernels.device.state.accesses import Kind, Part, Strength
 from kernels.device.state.machine import Machine, stop
@@ -88,15 +88,17 @@ class TensorCopy:
 
     def perform(self, machine: Machine, mask: Mask | None, ends: Ends) -> Bytes:
         """Copy for all threads of the mask, and return the bytes of each thread."""
-        for register in (self.map.register, *self.corner, self.tile.register):
+        ranks = () if self.ranks is None else (self.ranks,)
+        for register in (self.map.register, *self.corner, self.tile.register, *ranks):
             machine.unset.use(register, self.pc, mask, ADDRESS)
         moved = np.zeros(machine.shape.lanes, np.int64)
         for tensor, lanes in self._tensors(machine, mask):
             moved[lanes] = tensor.map.bytes
             # A copy takes as long as many instructions.
             machine.steps += tensor.map.bytes // _PIECE
-            some = (moved == tensor.map.bytes) & np.isin(np.arange(len(moved)), lanes)
-            self._copy(machine, tensor, machine.mask(some.reshape(machine.shape.threads, machine.shape.blocks)), ends)
+            some = np.zeros(machine.shape.lanes, np.bool_)
+            some[lanes] = True
+            self._copy(machine, tensor, machine.mask(some.reshape(machine.shape.threads, -1)), ends)
         return moved
 
     def _tensors(self, machine: Machine, mask: Mask | None) -> Iterator[tuple[Tensor, Lanes]]:
@@ -146,13 +148,11 @@ class TensorCopy:
         valid = np.full(words.shape, WRITTEN, np.uint8) if shared.flat_valid is None else shared.flat_valid[there]
         if change is None:
             boxes.write(tensor.memory, words, valid)
-        else:
-            self._check_set(machine, tile, valid)
-            offsets, inside = boxes.units()
-            lanes = np.broadcast_to(tile.lanes[:, np.newaxis, np.newaxis], inside.shape)
-            values = words.view(change.dtype).reshape(inside.shape)
-            part = Part(tensor.memory, offsets[inside], lanes[inside])
-            update_elements(machine, part, site, change, values[inside])
+            return
+        # A copy passes on what no thread wrote, but a reduction uses it.
+        report_unset(machine, self.pc, tile, valid)
+        part, values = boxes.elements(tensor.memory, words.view(change.dtype))
+        update_elements(machine, part, site, change, values)
 
     def _check_corners(self, machine: Machine, tensor: Tensor, tile: Part, corners: NDArray[np.int64]) -> None:
         """Stop at a box that begins within a piece of memory. An H200 does so, too."""
@@ -176,14 +176,6 @@ class TensorCopy:
             why = f"a copy can't do `{self.form.change}` with elements of the type `{tensor.map.type}`"
             stop(machine, self.line, int(tile.lanes[0]), len(tile.lanes), why)
         return change
-
-    def _check_set(self, machine: Machine, tile: Part, valid: NDArray[np.uint8]) -> None:
-        """Report a part of the box that no thread wrote. A copy would pass it on, but a reduction uses it."""
-        bad = np.argwhere(valid != WRITTEN)
-        if len(bad):
-            number, word = bad[0].tolist()
-            element = tile.allocation, int(tile.offsets[number]) + 4 * word, int(tile.lanes[number])
-            machine.unset.report_memory(self.pc, element, len(bad))
 
 
 _KINDS = {

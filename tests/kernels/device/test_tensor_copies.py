@@ -508,6 +508,8 @@ WRONG = [
            "    read_done();\n    tile[0][0] = 0;  //@ change\n    commit();\n"),
     _store_story("a wait by another thread", Race("store", "change"), "    read_done();\n  }",
            "  }\n  if (t == 1) read_done();\n  __syncthreads();\n  tile[t / 16][t % 16] = 0;  //@ change"),
+    _store_story("a store for which nothing waits", Found(Verdict.DATA_RACE, "store"), "    read_done();\n", ""),
+    _load_story("a load for which nothing waits", Found(Verdict.DATA_RACE, "load"), _SEEN, "\n  P[t] = 0;"),
     _store_story("a result that is read before it is written", Race("store", "use"), "    read_done();\n  }",
            "    read_done();\n  }\n  __syncthreads();\n  M[t] = P[64 + t];  //@ use"),
     _store_story("blocks that store the same box", Race("store", "store"), "float tile", "float tile", grid=2),
