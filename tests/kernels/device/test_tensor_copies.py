@@ -259,6 +259,28 @@ RIGHT = [
   }""", before="""#include <cuda.h>
 #include <cuda/barrier>
 namespace cde = cuda::device::experimental;""", maps=(_M2, tensor("P", (16, 4), (16, 4))), block=64, n=64, values=1024),
+    Story("functions of cuda::ptx", listed(box_of(_M2, (8, 4)) + 1), """
+  __shared__ alignas(128) float tile[4][16];
+  __shared__ uint64_t b0;
+  if (t == 0) { ptx::mbarrier_init(&b0, 1); ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster); }
+  __syncthreads();
+  if (t == 0) {
+    int32_t c[2] = {8, 4};
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &b0, sizeof(tile));
+    ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, tile, &m0, c, &b0);
+  }
+  while (!ptx::mbarrier_try_wait_parity(&b0, 0)) {}
+  tile[t / 16][t % 16] += 1;
+  ptx::fence_proxy_async(ptx::space_shared);
+  __syncthreads();
+  if (t == 0) {
+    int32_t c[2] = {0, 0};
+    ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &m1, c, tile);
+    ptx::cp_async_bulk_commit_group();
+    ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>{});
+  }""", before="""#include <cuda.h>
+#include <cuda/ptx>
+namespace ptx = cuda::ptx;""", maps=(_M2, tensor("P", (16, 4), (16, 4))), block=64, n=64, values=1024),
     story("prefetches do nothing", listed(box_of(_M2, (8, 4))), """
   if (t == 0) {
     asm volatile("prefetch.tensormap [%0];" :: "l"(&m0));
