@@ -155,7 +155,7 @@ class TensorCopy:
         update_elements(machine, part, site, change, values)
 
     def _check_corners(self, machine: Machine, tensor: Tensor, tile: Part, corners: NDArray[np.int64]) -> None:
-        """Stop at a box that begins within a piece of memory. An H200 does so, too."""
+        """Stop at a box that begins within a piece of memory, or in front of a tensor that changes, as an H200 does."""
         size = tensor.map.type.bytes
         bad = np.flatnonzero(corners[:, 0] * size % _PIECE)
         if len(bad):
@@ -164,6 +164,11 @@ class TensorCopy:
                 f" {plural(size, 'byte')} only multiples of {_PIECE // size} are allowed"
             )
             stop(machine, self.line, int(tile.lanes[bad[0]]), len(bad), why, Mistake.MISALIGNED)
+        before = np.flatnonzero((corners < 0).any(axis=1))
+        if len(before) and not self.form.load:
+            corner = ", ".join(map(str, corners[before[0]].tolist()))
+            why = f"it writes a box at ({corner}), but only loads may begin in front of a tensor"
+            stop(machine, self.line, int(tile.lanes[before[0]]), len(before), why, Mistake.TENSOR_MAP)
 
     def _change(self, machine: Machine, tensor: Tensor, tile: Part) -> Change | None:
         """What a reduction does to the tensor's elements; None for a copy."""

@@ -518,6 +518,7 @@ WRONG = [
   }
   wait(b0, 1);
   M[t] = before;"""),
+    _store_story("a store in front of its tensor", Found(Verdict.RUNTIME_ERROR, "store"), "0, 4, tile", "0, -4, tile"),
     _store_story("a fence before the writes", Race("write", "store"), _FILLED + "\n  fence();",
            "\n  fence();" + _FILLED),
     _store_story("a fence of one thread before the block meets", Race("write", "store"), "  fence();",
