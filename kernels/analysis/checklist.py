@@ -129,7 +129,7 @@ def _tiling(subject: Subject) -> _Judged:
 def _reuse(subject: Subject) -> tuple[State, str]:
     read = subject.elements_read
     if not read:
-        return State.NOT_NEEDED, "It reads nothing from global memory."
+        return State.NOT_NEEDED, "No thread loads from global memory."
     if subject.product is None:
         times = read / subject.input_elements if subject.input_elements else 1.0
         if times <= _FEW_REPEATS:

@@ -113,8 +113,10 @@ def _solutions() -> Iterator[Subject]:
 
 
 def _exercises() -> Iterator[Subject]:
-    """The incorrect kernels in the folders of exercises."""
+    """The incorrect kernels in the folders of exercises, and the correct ones next to their solutions."""
     for exercise in list_exercises():
+        for file in sorted(exercise.root.glob("right/*.cu")):
+            yield Subject("exercises", file.stem, file.read_bytes(), ("accepted",), exercise.name)
         for each in wrong_kernels(exercise):
             lines = frozenset([] if each.line is None else [each.line])
             expected = tuple(verdict.value for verdict in each.verdicts)

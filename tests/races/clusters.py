@@ -11,16 +11,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from tests.races.oracle import relation
 from tests.races.trace import (
     BLOCK,
     DEVICE,
     Access,
+    Arrival,
     Atomic,
     BlockBarrier,
+    Bytes,
     ClusterArrival,
     ClusterWait,
     Fence,
     Operation,
+    PhaseSeen,
     Scope,
     Thread,
     Trace,
@@ -42,6 +46,13 @@ HEAD = """__device__ unsigned in_block(const void* place, unsigned rank) {
 } while (0)
 #define ADD(place, r, scope) asm volatile("red.relaxed." scope ".shared::cluster.add.u32 [%0], %1;" \\
   ::"r"(in_block(&(place), r)), "r"(1) : "memory")
+#define INIT(b, n) asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" \\
+  ::"r"((unsigned)__cvta_generic_to_shared(&(b))), "r"(n) : "memory")
+#define ARRIVE_AT(b, r) asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" \\
+  ::"r"(in_block(&(b), r)) : "memory")
+#define WAIT_FOR(b) do { int done = 0; while (!done) \\
+  asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.b32 %0, 1, 0, p;}" \\
+    : "=r"(done) : "r"((unsigned)__cvta_generic_to_shared(&(b))) : "memory"); } while (0)
 #define ARRIVE(order) asm volatile("barrier.cluster.arrive" order ";" ::: "memory")
 #define WAIT() asm volatile("barrier.cluster.wait;" ::: "memory")
 """
@@ -76,6 +87,17 @@ _PLACES: dict[str, Number] = {
 
 
 @dataclass(frozen=True, slots=True)
+class _Handoff:
+    """Threads of one block arrive at a barrier of another block, or the same, where some threads wait."""
+
+    number: int
+    source: int
+    target: int
+    arrive: str
+    wait: str
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A kernel and its trace. remote: for each line of an access, the accessing thread and the block of the memory."""
 
@@ -98,6 +120,13 @@ class _Draft:
         self.operations: dict[Thread, list[Operation]] = defaultdict(list)
         self.remote: dict[int, list[tuple[Thread, int]]] = {}
         self.uses = {"block": 0, "cluster": 0}
+        everyone = [who for who in _WHO if "b" not in who]
+        number = self.random.randrange
+        choose = self.random.choice
+        self.handoffs = [
+            _Handoff(each, number(self.blocks), number(self.blocks), choose(everyone), choose(everyone))
+            for each in range(2)
+        ]
 
     def threads(self) -> Iterator[Thread]:
         return ((b, t) for b in range(self.blocks) for t in range(THREADS))
@@ -162,8 +191,34 @@ class _Draft:
                 self.lines.append(f"  {array}[t + {shift}] = 0;")
                 for b, t in self.threads():
                     self.operations[b, t].append(Access(line, (f"{array}{b}", 4 * (t + shift), 4), writes=True))
+        self.lines.append("  __shared__ unsigned long long bars[2];")
+        for each in self.handoffs:
+            count = sum(_WHO[each.arrive](t, 0) for t in range(THREADS))
+            line = len(self.lines) + 1
+            self.lines.append(f"  if (t == 0) INIT(bars[{each.number}], {count});")
+            for b in range(self.blocks):
+                self.operations[b, 0].append(Access(line, self.barrier_at(each, b), writes=True))
         self.everyone("__syncthreads();", BlockBarrier(0))
         self.uses["block"] = 1
+
+    @staticmethod
+    def barrier_at(handoff: _Handoff, block: int) -> Bytes:
+        return f"bars{block}", 8 * handoff.number, 8
+
+    def hand_off(self) -> None:
+        each = self.handoffs.pop()
+        place, name = self.barrier_at(each, each.target), f"{each.number} of {each.target}"
+        line = len(self.lines) + 1
+        self.lines.append(f"  if (b == {each.source} && {each.arrive}) ARRIVE_AT(bars[{each.number}], {each.target});")
+        self.lines.append(f"  if (b == {each.target} && {each.wait}) WAIT_FOR(bars[{each.number}]);")
+        arriving = [(each.source, t) for t in range(THREADS) if _WHO[each.arrive](t, 0)]
+        for thread in arriving:
+            self.operations[thread] += [Atomic(line, place, looks=False), Arrival(name, 0)]
+        if each.source != each.target:
+            self.remote[line] = [(thread, each.target) for thread in arriving]
+        for t in range(THREADS):
+            if _WHO[each.wait](t, 0):
+                self.operations[each.target, t] += [Atomic(line + 1, place, writes=False), PhaseSeen(name, 0)]
 
 
 def generate(seed: int) -> Program:
@@ -176,6 +231,8 @@ def generate(seed: int) -> Program:
     for _ in range(draft.random.randint(2, 6)):
         if draft.random.random() < 0.5:
             draft.barrier()
+        elif draft.handoffs and draft.random.random() < 0.4:
+            draft.hand_off()
         draft.access()
     if draft.random.random() < 0.6:
         use = draft.uses["cluster"]
@@ -188,26 +245,19 @@ def generate(seed: int) -> Program:
 
 def outlived(program: Program) -> set[int]:
     """The lines of accesses to memory of blocks that may not have started, or may have returned."""
-    found = set()
+    known, found = relation(program.trace), set()
+    nodes = defaultdict(list)
+    for use in known.uses:
+        nodes[use.access.line, use.thread].append(use.node)
     for line, uses in program.remote.items():
         for thread, owner in uses:
+            (node,) = nodes[line, thread]
+            starts, ends = ([of((owner, t)) for t in range(THREADS)] for of in (known.starts.__getitem__, known.end))
             operations = program.trace.threads[thread]
             at = next(i for i, each in enumerate(operations) if isinstance(each, Access | Atomic) and each.line == line)
-            begun = any(isinstance(each, ClusterWait) for each in operations[:at])
-            # Only barriers of the cluster lead to a thread of the other block, in which it then returns.
-            fences = [i for i, each in enumerate(operations) if isinstance(each, Fence) and each.scope == DEVICE]
-            ends = any(
-                isinstance(each, ClusterArrival) and (each.releases or any(at < fence < i for fence in fences))
-                for i, each in enumerate(operations)
-                if i > at
-            )
-            if not (begun and (ends or _through_block(program, thread, at, owner))):
+            # A relaxed arrival shows the start, too.
+            waited = any(isinstance(each, ClusterWait) for each in operations[:at])
+            begun = waited or any(known.before[node] >> start & 1 for start in starts)
+            if not (begun and any(known.after[node] >> end & 1 for end in ends)):
                 found.add(line)
     return found
-
-
-def _through_block(program: Program, thread: Thread, at: int, owner: int) -> bool:
-    """Whether a barrier of its block leads an access to another thread's fence or arrival."""
-    operations = program.trace.threads[thread]
-    after = [i for i, each in enumerate(operations) if i > at and isinstance(each, BlockBarrier)]
-    return bool(after) and any(isinstance(each, ClusterArrival) and each.releases for each in operations[after[0] :])

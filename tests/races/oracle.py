@@ -138,6 +138,7 @@ class _Relation:
         self._fences: list[tuple[int, Scope]] = []
         self._joins: dict[object, int] = {}
         self._relaxed: list[tuple[int, int]] = []
+        self.starts: dict[Thread, int] = {}
         self._trace = trace
         for thread in trace.threads:
             self._add_thread(thread)
@@ -164,10 +165,14 @@ class _Relation:
             row |= after if first <= byte < first + size else 0
         return row
 
+    def end(self, thread: Thread) -> int:
+        """Where a thread returns."""
+        return self._joins["end", thread]
+
     # Program order, barriers, arrivals and copies.
 
     def _add_thread(self, thread: Thread) -> None:
-        last = self.graph.node()
+        last = self.starts[thread] = self.graph.node()
         copies: dict[int, int] = {}
         for index, operation in enumerate(self._trace.threads[thread]):
             node = self.graph.node()
@@ -313,6 +318,11 @@ def _members(row: int) -> Iterator[int]:
 
 
 # -- the races ---------------------------------------------------------------------------------------------------------
+
+
+def relation(trace: Trace) -> _Relation:
+    """What comes before what."""
+    return _Relation(trace)
 
 
 def judge(trace: Trace) -> dict[Pair, Race]:

@@ -29,9 +29,17 @@ def to_bfloat(exact: Array) -> Array:
     """Round a float64 value, exact or rounded to odd, to nearest bfloat16 bits."""
     single = narrowed(exact, 0.0, "rz")
     # If bits were lost, make float32's last bit odd. Then one more rounding does no harm.
-    bits = single.view(np.uint32) | (single.astype(np.float64) != exact)
+    return _nearest(single.view(np.uint32) | (single.astype(np.float64) != exact), np.isnan(exact))
+
+
+def bfloat_of_single(single: Array) -> Array:
+    """Round a float32 value to nearest bfloat16 bits."""
+    return _nearest(single.view(np.uint32), np.isnan(single))
+
+
+def _nearest(bits: Array, nan: Array) -> Array:
     nearest = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
-    return np.where(np.isnan(exact), CANONICAL16, nearest.astype(np.uint16))
+    return np.where(nan, CANONICAL16, nearest.astype(np.uint16))
 
 
 def to_half(exact: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,10 +62,12 @@ class Boxes:
 
     @classmethod
     def at(cls, tensor_map: TensorMap, lanes: Lanes, corners: Numbers, *, elements: bool) -> Self:
-        """The boxes with these first coordinates, for each thread. elements: whether the units must be elements."""
+        """The boxes that begin at these coordinates, for each thread: in a row, at a whole piece of memory.
+
+        elements: whether the units must be elements
+        """
         size, extents = tensor_map.type.bytes, tensor_map.extents
-        ends = np.append(corners[:, 0], extents[0]) * size
-        unit = size if elements or (ends % _WORD).any() else _WORD
+        unit = size if elements or extents[0] * size % _WORD else _WORD
         row = np.arange(prod(tensor_map.box[1:]))
         starts = np.broadcast_to(corners[:, :1] * size, (len(corners), len(row))).copy()
         inside = np.ones(starts.shape, np.bool_)
@@ -104,6 +106,12 @@ class Boxes:
         place = np.arange(self.map.row_bytes // self.unit)
         within = (place >= self.first[:, np.newaxis]) & (place < self.last[:, np.newaxis])
         return self.starts[:, :, np.newaxis] + place * self.unit, self.inside[:, :, np.newaxis] & within[:, np.newaxis]
+
+    def elements(self, memory: Allocation, values: NDArray[Any]) -> tuple[Part, NDArray[Any]]:
+        """The elements inside the tensor, and their part of the boxes' values. Units must be elements."""
+        offsets, inside = self.units()
+        lanes = np.broadcast_to(self.lanes[:, np.newaxis, np.newaxis], inside.shape)
+        return Part(memory, offsets[inside], lanes[inside]), values.reshape(inside.shape)[inside]
 
     def read(self, memory: Allocation) -> tuple[Words, Bits]:
         """The words of each box, and the bits of their bytes that are set. Outside of the tensor, all are."""

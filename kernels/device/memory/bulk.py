@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernels.device.memory.access import Step
 from kernels.device.memory.atomic import Change, bulk_change, update_elements
 from kernels.device.memory.locate import Site, in_block_of, report_outside, split
-from kernels.device.memory.parts import access_to, note
+from kernels.device.memory.parts import access_to, note, report_unset
 from kernels.device.ptx.module import Instruction
 from kernels.device.state.accesses import Kind, Part, Strength, Transfer
 from kernels.device.state.groups import Grouped
@@ -70,7 +70,8 @@ class BulkCopy:
 
     def perform(self, machine: Machine, mask: Mask | None, ends: Ends) -> Bytes:
         """Copy for all threads of the mask, and return the bytes of each thread."""
-        for register, harm in ((self.target.register, ADDRESS), (self.source.register, ADDRESS), (self.size, SIZE)):
+        used = (self.target.register, self.source.register, *(() if self.ranks is None else (self.ranks,)))
+        for register, harm in (*((each, ADDRESS) for each in used), (self.size, SIZE)):
             machine.unset.use(register, self.pc, mask, harm)
         grid = machine.shape.threads, machine.shape.blocks
         sizes = np.broadcast_to(machine.registers[self.size].dense(np.dtype(np.int32)), grid).reshape(-1)
@@ -116,11 +117,7 @@ class BulkCopy:
     def _reduce(self, machine: Machine, change: Change, source: Part, target: Part, size: int) -> None:
         places = _places(machine, source, size // 4)
         if source.allocation.flat_valid is not None:
-            bad = np.argwhere(source.allocation.flat_valid[places] != WRITTEN)
-            if len(bad):
-                number, word = bad[0].tolist()
-                element = source.allocation, int(source.offsets[number]) + 4 * word, int(source.lanes[number])
-                machine.unset.report_memory(self.pc, element, len(bad))
+            report_unset(machine, self.pc, source, source.allocation.flat_valid[places])
         values = np.ascontiguousarray(source.allocation.flat[places]).view(change.dtype).reshape(-1)
         update_elements(machine, in_elements(target, size, change.dtype.itemsize), self._site(change), change, values)
 

@@ -29,6 +29,18 @@ def read_part(machine: Machine, part: Part, size: int) -> tuple[NDArray[np.uint8
     return words.view(np.uint8).reshape(len(part.lanes), -1)[:, :size], valid
 
 
+def report_unset(machine: Machine, pc: int, part: Part, valid: NDArray[np.uint8]) -> None:
+    """Report that threads use memory that no thread wrote.
+
+    valid: for each thread, the bits of its words from its offset on
+    """
+    bad = np.argwhere(valid != WRITTEN)
+    if len(bad):
+        number, word = bad[0].tolist()
+        element = part.allocation, int(part.offsets[number]) + 4 * word, int(part.lanes[number])
+        machine.unset.report_memory(pc, element, len(bad))
+
+
 def values_of(machine: Machine, register: int, lanes: NDArray[np.intp]) -> NDArray[np.int64]:
     """Return the whole numbers in a register, for the listed threads."""
     value = machine.registers[register]

@@ -17,7 +17,7 @@ from kernels.device.memory.atomic import Change, bulk_change, update_elements
 from kernels.device.memory.boxes import Boxes, tile_words
 from kernels.device.memory.bulk import Bytes, Ends, Lanes
 from kernels.device.memory.locate import Site, in_block_of, split
-from kernels.device.memory.parts import access_to, note, values_of
+from kernels.device.memory.parts import access_to, note, report_unset, values_of
 from kernels.device.ptx.module import Instruction, Malformed, Vector
 from kernels.device.state.accesses import Kind, Part, Strength
 from kernels.device.state.machine import Machine, stop
@@ -27,6 +27,7 @@ from kernels.device.state.space import WRITTEN, Tensor, kind_of
 from kernels.device.state.unset_values import ADDRESS
 from kernels.exercise.values import ElementType
 from kernels.facts import Mistake
+from kernels.wording import plural
 
 _OPCODE = re.compile(
     r"cp(?P<reduces>\.reduce)?\.async\.bulk\.tensor\.(?P<dimensions>[1-5])d"
@@ -87,15 +88,17 @@ class TensorCopy:
 
     def perform(self, machine: Machine, mask: Mask | None, ends: Ends) -> Bytes:
         """Copy for all threads of the mask, and return the bytes of each thread."""
-        for register in (self.map.register, *self.corner, self.tile.register):
+        ranks = () if self.ranks is None else (self.ranks,)
+        for register in (self.map.register, *self.corner, self.tile.register, *ranks):
             machine.unset.use(register, self.pc, mask, ADDRESS)
         moved = np.zeros(machine.shape.lanes, np.int64)
         for tensor, lanes in self._tensors(machine, mask):
             moved[lanes] = tensor.map.bytes
             # A copy takes as long as many instructions.
             machine.steps += tensor.map.bytes // _PIECE
-            some = (moved == tensor.map.bytes) & np.isin(np.arange(len(moved)), lanes)
-            self._copy(machine, tensor, machine.mask(some.reshape(machine.shape.threads, machine.shape.blocks)), ends)
+            some = np.zeros(machine.shape.lanes, np.bool_)
+            some[lanes] = True
+            self._copy(machine, tensor, machine.mask(some.reshape(machine.shape.threads, -1)), ends)
         return moved
 
     def _tensors(self, machine: Machine, mask: Mask | None) -> Iterator[tuple[Tensor, Lanes]]:
@@ -127,6 +130,7 @@ class TensorCopy:
 
     def _move(self, machine: Machine, tensor: Tensor, tile: Part, ends: Ends) -> None:
         corners = np.stack([values_of(machine, register, tile.lanes) for register in self.corner], axis=1)
+        self._check_corners(machine, tensor, tile, corners)
         boxes = Boxes.at(tensor.map, tile.lanes, corners, elements=bool(self.form.change))
         there, shared = tile_words(machine, tensor.map, tile), tile.allocation
         kind = Kind.READ if self.form.load else Kind.UPDATE if self.form.change else Kind.COPY
@@ -144,13 +148,27 @@ class TensorCopy:
         valid = np.full(words.shape, WRITTEN, np.uint8) if shared.flat_valid is None else shared.flat_valid[there]
         if change is None:
             boxes.write(tensor.memory, words, valid)
-        else:
-            self._check_set(machine, tile, valid)
-            offsets, inside = boxes.units()
-            lanes = np.broadcast_to(tile.lanes[:, np.newaxis, np.newaxis], inside.shape)
-            values = words.view(change.dtype).reshape(inside.shape)
-            part = Part(tensor.memory, offsets[inside], lanes[inside])
-            update_elements(machine, part, site, change, values[inside])
+            return
+        # A copy passes on what no thread wrote, but a reduction uses it.
+        report_unset(machine, self.pc, tile, valid)
+        part, values = boxes.elements(tensor.memory, words.view(change.dtype))
+        update_elements(machine, part, site, change, values)
+
+    def _check_corners(self, machine: Machine, tensor: Tensor, tile: Part, corners: NDArray[np.int64]) -> None:
+        """Stop at a box that begins within a piece of memory, or in front of a tensor that changes, as an H200 does."""
+        size = tensor.map.type.bytes
+        bad = np.flatnonzero(corners[:, 0] * size % _PIECE)
+        if len(bad):
+            why = (
+                f"it copies a box whose first coordinate is {int(corners[bad[0], 0])}, but with elements of"
+                f" {plural(size, 'byte')} only multiples of {_PIECE // size} are allowed"
+            )
+            stop(machine, self.line, int(tile.lanes[bad[0]]), len(bad), why, Mistake.MISALIGNED)
+        before = np.flatnonzero((corners < 0).any(axis=1))
+        if len(before) and not self.form.load:
+            corner = ", ".join(map(str, corners[before[0]].tolist()))
+            why = f"it writes a box at ({corner}), but only loads may begin in front of a tensor"
+            stop(machine, self.line, int(tile.lanes[before[0]]), len(before), why, Mistake.TENSOR_MAP)
 
     def _change(self, machine: Machine, tensor: Tensor, tile: Part) -> Change | None:
         """What a reduction does to the tensor's elements; None for a copy."""
@@ -163,14 +181,6 @@ class TensorCopy:
             why = f"a copy can't do `{self.form.change}` with elements of the type `{tensor.map.type}`"
             stop(machine, self.line, int(tile.lanes[0]), len(tile.lanes), why)
         return change
-
-    def _check_set(self, machine: Machine, tile: Part, valid: NDArray[np.uint8]) -> None:
-        """Report a part of the box that no thread wrote. A copy would pass it on, but a reduction uses it."""
-        bad = np.argwhere(valid != WRITTEN)
-        if len(bad):
-            number, word = bad[0].tolist()
-            element = tile.allocation, int(tile.offsets[number]) + 4 * word, int(tile.lanes[number])
-            machine.unset.report_memory(self.pc, element, len(bad))
 
 
 _KINDS = {

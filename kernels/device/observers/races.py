@@ -132,7 +132,8 @@ class RaceObserver(Unwatched):
         if grid is not None:
             self._grid.append(noted)
             self._grid_moments.add(self._moment)
-        self._noted_cells += self._machine.shape.lanes * max(1, access.where.size // unit)
+        listed = self._machine.shape.lanes if access.lanes is None else len(access.lanes)
+        self._noted_cells += listed * max(1, access.where.size // unit)
         if len(self._block) >= _MOST_NOTED or self._noted_cells >= _MOST_NOTED_CELLS:
             self._look()
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from kernels.device.memory.access import Step
 from kernels.device.memory.boxes import swizzled
 from kernels.device.memory.locate import Site, split
-from kernels.device.memory.parts import note, read_part
+from kernels.device.memory.parts import access_to, note, read_part
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Register, Unsupported, Vector
-from kernels.device.state.accesses import Access, Kind, Part, Transfer
+from kernels.device.state.accesses import Kind, Part, Transfer
 from kernels.device.state.geometry import WARP, WARPGROUP
 from kernels.device.state.groups import Grouped
 from kernels.device.state.machine import Machine, TrapError, stop
@@ -166,12 +166,12 @@ def _multiply(machine: Machine, mask: Mask | None, product: _Product) -> None:
         report_unfenced(machine, product.line, unfenced)
     reader = _Reader(machine, mask, warps, product, groups)
     if isinstance(product.a, _Factor):
-        a, missing_a = reader.read(product.a, warps.numbers % _WARPS * _ROWS, _ROWS)
+        a, missing_a = reader.read(product.a, warps.numbers % _WARPS * _ROWS, _ROWS, WARPGROUP)
     else:
         a, missing_a = form.a.matrices(warps.gather(product.a, 32)), None
         if (found := warps.origins(product.a)) is not None:
             missing_a = element_origins(form.a, spoiled(found))
-    b, missing_b = reader.read(product.b, np.zeros(len(a), np.int64), form.n)
+    b, missing_b = reader.read(product.b, np.zeros(len(a), np.int64), form.n, WARP)
     before = form.d.matrices(warps.gather(product.targets, form.d.register_bits))
     adds = warps.contents([machine.registers[product.adds].dense(np.dtype(np.bool_))])[:, 0, :1, np.newaxis]
     after = multiply_add(form.kinds, a, b, np.where(adds, before, before.dtype.type(0)))
@@ -221,12 +221,15 @@ class _Reader:
         self._product, self._groups = product, groups
         self._site = Site(product.pc, product.line, "shared", _PIECE, Kind.READ)
 
-    def read(self, factor: _Factor, first: Numbers, rows: int) -> tuple[Matrices, Origins | None]:
-        """The rows of a factor from `first` on, for each warp, and the origins of unset elements."""
+    def read(self, factor: _Factor, first: Numbers, rows: int, readers: int) -> tuple[Matrices, Origins | None]:
+        """The rows of a factor from `first` on, for each warp, and the origins of unset elements.
+
+        readers: so many threads of the four warps stand for all. All warps read the same right factor.
+        """
         described = self._warps.gather([factor.register], 64).view(np.int64)[:, 0, 0]
         addresses = _addresses(self._machine, self._product.line, described, factor, first, rows)
         count = addresses.shape[1]
-        parts = [self._pieces(addresses[:, at : at + WARP]) for at in range(0, count, WARP)]
+        parts = [self._pieces(addresses[:, at : at + WARP], readers) for at in range(0, count, WARP)]
         words = np.concatenate([part for part, _ in parts], axis=1)[:, :count]
         found = _elements(words, factor, rows)
         unset = None
@@ -238,7 +241,7 @@ class _Reader:
             found = found ^ found.dtype.type(1 << factor.bits - 1)
         return found, unset
 
-    def _pieces(self, addresses: Numbers) -> tuple[Words, Words | None]:
+    def _pieces(self, addresses: Numbers, readers: int) -> tuple[Words, Words | None]:
         """The words of one piece for each thread of the warps, and a mask of unset bytes. Some threads have none."""
         machine, count = self._machine, addresses.shape[1]
         padded = np.zeros((len(addresses), 1, WARP), np.int64)
@@ -258,11 +261,9 @@ class _Reader:
                 bad = np.flatnonzero(~valid)
                 element = piece.allocation, int(piece.offsets[bad[0]]), int(piece.lanes[bad[0]])
                 machine.unset.note_element(self._product.pc, element)
-            transfer = Transfer(_LINE, self._groups[piece.lanes])
-            access = Access(
-                self._site.where, piece.allocation, offsets=piece.offsets, lanes=piece.lanes, transfer=transfer
-            )
-            note(machine, access)
+            told = piece.some(piece.lanes // machine.shape.blocks % WARPGROUP < readers)
+            if told.lanes.size:
+                note(machine, access_to(told, self._site, Transfer(_LINE, self._groups[told.lanes])))
         return self._by_warp(words), None if missing is None else self._by_warp(missing)
 
     def _by_warp(self, words: Words) -> Words:

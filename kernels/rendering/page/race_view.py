@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from kernels.facts import Element
+from kernels.facts import Element, Mistake
 from kernels.rendering.page.charts.race import Access, Band, Shared, race_picture
 from kernels.report.explanation import explanation_of
 from kernels.report.model import Explanation, Report, first_error
@@ -15,6 +15,10 @@ from kernels.verdict import Finding, Verdict
 from kernels.wording import lines_named
 
 _MOST_CELLS = 4_096
+_BLOCKS = "A barrier orders the threads of one block. These two threads belong to two blocks."
+_CLUSTER = (
+    "`__syncthreads()` orders the threads of one block. `cluster.sync()` orders the threads of all blocks of a cluster."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,9 @@ def race_view(report: Report) -> RaceView | None:
         Access(mark, _index(each.thread), each.kind.verb, each.line, _index(each.block))
         for mark, each in zip("AB", found, strict=True)
     )
-    source = explanation_of(report)
-    shared = replace(_shared(race, source), space=_space(first, source))
+    source, in_cluster = explanation_of(report), race.facts.mistake is Mistake.CLUSTER_RACE
+    space = "shared memory" if in_cluster else _space(first, source)
+    shared = replace(_shared(race, source), space=space)
     together = "in the same phase. No barrier says which comes first."
     if first.block:
         together = "too. Blocks run in any order, so either may come first."
@@ -55,14 +60,14 @@ def race_view(report: Report) -> RaceView | None:
         (f"{first.sentence(element)}.", [Band((first,))]),
         (f"{second.sentence(element)} {together}", [Band((first, second))]),
     ]
-    if not first.block and first.line != second.line and not race.facts.one_warp:
-        text = "A barrier between the two makes two phases. Now the order is fixed."
+    ordered = in_cluster or not (first.block or race.facts.one_warp)
+    if ordered and first.line != second.line:
+        kind = "barrier of the cluster" if in_cluster else "barrier"
+        text = f"A {kind} between the two makes two phases. Now the order is fixed."
         steps.append((text, [Band((first,)), Band((second,))]))
     return RaceView(
         f"The race on {f'{shared.space} {element}'.lstrip()}, step by step",
-        "A barrier orders the threads of one block. These two threads belong to two blocks."
-        if first.block
-        else _barriers(source),
+        _CLUSTER if in_cluster else _BLOCKS if first.block else _barriers(source),
         tuple(
             RaceStep(f"{number}. {text}", race_picture(f"race-{number}", text, shared, bands))
             for number, (text, bands) in enumerate(steps, 1)

@@ -109,9 +109,11 @@ def copies(count: int, seed: int) -> Iterator[BoxCopy]:
         described = TensorMap("tensor", kind, extents, rows_apart(extents, size), box, swizzle, nan)
         if described.problem or described.bytes > TILE_BYTES or prod(extents) > _MOST_ELEMENTS:
             continue
-        corner = tuple(dice.randint(-side, extent) for side, extent in zip(box, extents, strict=True))
+        column = 16 // size * dice.randint(-(box[0] * size // 16), extents[0] * size // 16)
+        corner = (column, *(dice.randint(-side, extent) for side, extent in zip(box[1:], extents[1:], strict=True)))
+        load = dice.random() < 0.6
         made += 1
-        yield BoxCopy(described, corner, dice.random() < 0.6, dice.randrange(_LINES))
+        yield BoxCopy(described, corner if load else tuple(map(abs, corner)), load, dice.randrange(_LINES))
 
 
 def compiled(rank: int, *, load: bool, arch: str = "sm_90") -> Compilation:

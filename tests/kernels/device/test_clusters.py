@@ -26,6 +26,8 @@ __device__ unsigned rank() { unsigned r; asm volatile("mov.u32 %0, %%cluster_cta
 #define LOAD_AT(to, there) do { \\
   float v; asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v) : "r"(there) : "memory"); to = v; } while (0)
 #define LOAD(to, place, r) LOAD_AT(to, in(&(place), r))
+#define GENERIC(there, p, r) \\
+  unsigned long long there; asm volatile("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"((unsigned long long)(p)), "r"(r))
 #define INIT(b, n) asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at(&b)), "r"(n) : "memory")
 #define ARRIVE_AT(b, r) \\
   asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(in(&b, r)) : "memory")
@@ -98,8 +100,7 @@ RIGHT = [
   if (t == 0) flag = 0;
   if (rank() == 1) s[t] = 5;
   SYNC();
-  unsigned long long there;
-  asm volatile("mapa.u64 %0, %1, 1;" : "=l"(there) : "l"((unsigned long long)&flag));
+  GENERIC(there, &flag, 1);
   P[blockIdx.x * 32 + t] = 1;
   if (rank() == 1 && t == 0) flag = 1;
   if (rank() == 0) {
@@ -327,16 +328,14 @@ WRONG = [
   __shared__ unsigned long long bar;
   if (t == 0) INIT(bar, 1);
   SYNC();
-  unsigned long long there;
-  asm volatile("mapa.u64 %0, %1, 1;" : "=l"(there) : "l"((unsigned long long)&bar));
+  GENERIC(there, &bar, 1);
   if (t == 0 && rank() == 0)
     asm volatile("{.reg .pred p; mbarrier.test_wait.parity.b64 p, [%0], 1;}" ::"l"(there) : "memory");  //@ wait
   P[blockIdx.x * 32 + t] = 0;
   SYNC();
 """),
     story("a copy of a global address", Found(Verdict.RUNTIME_ERROR, line="map", says="outside shared memory"), """
-  unsigned long long there;
-  asm volatile("mapa.u64 %0, %1, 1;" : "=l"(there) : "l"((unsigned long long)P));  //@ map
+  GENERIC(there, P, 1);  //@ map
   P[blockIdx.x * 32 + t] = 0;
 """),
     story("a second arrival before the wait", Found(Verdict.BARRIER_DIVERGENCE, line="again"), """

@@ -162,16 +162,16 @@ def _out_of_bounds(corner: tuple[int, int]) -> Story:
 
 
 RIGHT = [
-    story("one dimension", listed(box_of(tensor("M", (100,), (64,)), (50,))),
-          loaded("[64]", "load1(tile, m0, 50, b0);") + _SEEN, tensor("M", (100,), (64,))),
+    story("one dimension", listed(box_of(tensor("M", (100,), (64,)), (52,))),
+          loaded("[64]", "load1(tile, m0, 52, b0);") + _SEEN, tensor("M", (100,), (64,))),
     story("two dimensions", listed(box_of(_M2, (8, 4))), _LOAD + _SEEN, _M2),
-    story("three dimensions", listed(box_of(_M3, (6, -1, 13))),
-          loaded("[5][3][4]", "load3(tile, m0, 6, -1, 13, b0);") + _SEEN, _M3, n=60),
+    story("three dimensions", listed(box_of(_M3, (4, -1, 13))),
+          loaded("[5][3][4]", "load3(tile, m0, 4, -1, 13, b0);") + _SEEN, _M3, n=60),
     story("four dimensions", listed(box_of(_M4, (4, 3, 2, 5))),
           loaded("[2][3][2][4]", "load4(tile, m0, 4, 3, 2, 5, b0);") + _SEEN, _M4, n=48),
-    story("five dimensions", listed(box_of(_M5, (1, 1, 2, 3, 2))),
-          loaded("[2][1][3][2][4]", "load5(tile, m0, 1, 1, 2, 3, 2, b0);") + _SEEN, _M5, n=48),
-    *(_out_of_bounds(corner) for corner in [(-8, -2), (24, 30), (32, 0), (0, 32), (-16, 5), (3, 1)]),
+    story("five dimensions", listed(box_of(_M5, (0, 1, 2, 3, 2))),
+          loaded("[2][1][3][2][4]", "load5(tile, m0, 0, 1, 2, 3, 2, b0);") + _SEEN, _M5, n=48),
+    *(_out_of_bounds(corner) for corner in [(-8, -2), (24, 30), (32, 0), (0, 32), (-16, 5), (4, 1)]),
     *(_swizzle(width) for width in (32, 64, 128)),
     story("a tile that begins inside the pattern of its swizzle",
           pieces(np.concatenate([np.zeros((3, 32), np.float32), box_of(_SHIFTED, (0, 0))]), 128)[96:], """
@@ -182,8 +182,8 @@ RIGHT = [
   begun();
   if (t == 0) { expect(b0, 640); load2(tile, m0, 0, 0, b0); }""" + _SEEN,
           _SHIFTED, n=160),
-    story("halves at an odd place", np.arange(64, dtype=np.float32).view(np.uint16)[3:67].view(np.float32).tolist(),
-          loaded("[32]", "load1(tile, m0, 3, b0);") + _SEEN, tensor("M", (128,), (64,), kind=ElementType.HALF), n=32),
+    story("halves from the eighth", np.arange(64, dtype=np.float32).view(np.uint16)[8:72].view(np.float32).tolist(),
+          loaded("[32]", "load1(tile, m0, 8, b0);") + _SEEN, tensor("M", (128,), (64,), kind=ElementType.HALF), n=32),
     story("NaN outside", None, loaded("[4][16]", "load2(tile, m0, 24, 30, b0);") + """
   wait(b0, 0);
   float v = tile[t / 16][t % 16];
@@ -259,6 +259,28 @@ RIGHT = [
   }""", before="""#include <cuda.h>
 #include <cuda/barrier>
 namespace cde = cuda::device::experimental;""", maps=(_M2, tensor("P", (16, 4), (16, 4))), block=64, n=64, values=1024),
+    Story("functions of cuda::ptx", listed(box_of(_M2, (8, 4)) + 1), """
+  __shared__ alignas(128) float tile[4][16];
+  __shared__ uint64_t b0;
+  if (t == 0) { ptx::mbarrier_init(&b0, 1); ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster); }
+  __syncthreads();
+  if (t == 0) {
+    int32_t c[2] = {8, 4};
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &b0, sizeof(tile));
+    ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, tile, &m0, c, &b0);
+  }
+  while (!ptx::mbarrier_try_wait_parity(&b0, 0)) {}
+  tile[t / 16][t % 16] += 1;
+  ptx::fence_proxy_async(ptx::space_shared);
+  __syncthreads();
+  if (t == 0) {
+    int32_t c[2] = {0, 0};
+    ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &m1, c, tile);
+    ptx::cp_async_bulk_commit_group();
+    ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>{});
+  }""", before="""#include <cuda.h>
+#include <cuda/ptx>
+namespace ptx = cuda::ptx;""", maps=(_M2, tensor("P", (16, 4), (16, 4))), block=64, n=64, values=1024),
     story("prefetches do nothing", listed(box_of(_M2, (8, 4))), """
   if (t == 0) {
     asm volatile("prefetch.tensormap [%0];" :: "l"(&m0));
@@ -468,6 +490,7 @@ _MISALIGNED = _load_story(
 
 WRONG = [
     _TOO_FEW, _READ_EARLY, _UNFENCED, _NO_MAP, _MISALIGNED,
+    _load_story("a box at half a piece", Found(Verdict.RUNTIME_ERROR, "load"), "m0, 8, 4", "m0, 6, 4"),
     _load_story("a barrier that expects too few bytes", Found(Verdict.TIME_LIMIT, "wait"), "256", "128", **_ENDLESS),
     _load_story("a barrier that expects no bytes", Race("load", "read"), "expect(b0, 256)", "arrive(b0)"),
     _load_story("the parity of the phase before", Found(Verdict.TIME_LIMIT, "wait"), "wait(b0, 0)", "wait(b0, 1)",
@@ -495,6 +518,7 @@ WRONG = [
   }
   wait(b0, 1);
   M[t] = before;"""),
+    _store_story("a store in front of its tensor", Found(Verdict.RUNTIME_ERROR, "store"), "0, 4, tile", "0, -4, tile"),
     _store_story("a fence before the writes", Race("write", "store"), _FILLED + "\n  fence();",
            "\n  fence();" + _FILLED),
     _store_story("a fence of one thread before the block meets", Race("write", "store"), "  fence();",
@@ -507,6 +531,8 @@ WRONG = [
            "    read_done();\n    tile[0][0] = 0;  //@ change\n    commit();\n"),
     _store_story("a wait by another thread", Race("store", "change"), "    read_done();\n  }",
            "  }\n  if (t == 1) read_done();\n  __syncthreads();\n  tile[t / 16][t % 16] = 0;  //@ change"),
+    _store_story("a store for which nothing waits", Found(Verdict.DATA_RACE, "store"), "    read_done();\n", ""),
+    _load_story("a load for which nothing waits", Found(Verdict.DATA_RACE, "load"), _SEEN, "\n  P[t] = 0;"),
     _store_story("a result that is read before it is written", Race("store", "use"), "    read_done();\n  }",
            "    read_done();\n  }\n  __syncthreads();\n  M[t] = P[64 + t];  //@ use"),
     _store_story("blocks that store the same box", Race("store", "store"), "float tile", "float tile", grid=2),

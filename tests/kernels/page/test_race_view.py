@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.facts import Access, AccessKind, Facts
+from kernels.facts import Access, AccessKind, Facts, Mistake
 from kernels.rendering.page.race_view import RaceView, race_view
 from kernels.verdict import Finding, Verdict
 from tests.kernels.explanations import with_source
@@ -80,6 +80,15 @@ def test_threads_of_two_blocks_are_named_with_their_blocks_and_get_no_barrier():
     drawn = str(two.drawing)
     assert "block (0,1)" in drawn
     assert "block (1,1)" in drawn
+
+
+def test_blocks_of_a_cluster_get_its_barrier():
+    places = zip(TWO.facts.accesses, ((0, 1), (1, 1)), strict=True)
+    accesses = tuple(replace(access, block=block) for access, block in places)
+    view = _view(replace(TWO, facts=Facts(Mistake.CLUSTER_RACE, accesses=accesses)))
+    assert "shared memory Mds[0][3]" in view.title
+    assert "cluster.sync()" in view.barriers
+    assert len(view.steps) == 3
 
 
 @pytest.mark.parametrize("finding", [replace(RACE, example=None), replace(TWO, example=at("total"))])

@@ -1,8 +1,8 @@
 // Idea: mma.sync instead of wmma, with tiles that are swizzled in shared memory and copied ahead of time.
 //
 // Over the rung below: `ldmatrix` gives each thread what the tensor cores want from it, and a swizzle instead of extra
-// cells keeps the banks apart. A warp multiplies 64 x 32 elements of P, so it uses each row of M that it loads for 32 columns,
-// and each column of N for 64 rows. cp.async copies the tiles of the next phases, while the present ones are multiplied.
+// cells keeps the banks apart. A warp multiplies 64 x 32 elements of P. So it uses each row of M for 32 columns, and each column of
+// N for 64 rows. cp.async copies the tiles of the next phases, while the present ones are multiplied.
 
 #include <cuda.h>
 #include <cuda_bf16.h>

@@ -1,7 +1,7 @@
 // Idea: as many blocks as multiprocessors, each for several tiles of P.
 //
-// Over the rung below: the copies for the next tile begin while the last one is stored. And the order of the tiles is
-// ours now: blocks that run at the same time are neighbours, so they find each other's tiles in the L2 cache.
+// Over the rung below: the copies for the next tile begin while the last one is stored. And we choose the order of the
+// tiles. Blocks that run at the same time are neighbours. So they find each other's tiles in the L2 cache.
 
 #include <cstdint>
 #include <cuda.h>
