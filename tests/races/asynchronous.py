@@ -29,7 +29,7 @@ from tests.races.proxy_rules import (
 )
 from tests.races.trace import Thread
 
-WORDS = 512
+WORDS = 1024
 """The words of the tile in shared memory, and of each block's part of the array in global memory."""
 _WARP = 32
 
@@ -83,6 +83,7 @@ _PLACES: dict[str, Callable[[int], int]] = {
     "t ^ 32": lambda t: t ^ 32,
     "4 * t": lambda t: 4 * t,
     "t + 256": lambda t: t + 256,
+    "t + 512": lambda t: t + 512,
     "t / 32 * 128": lambda t: t // 32 * 128,
     "t * 2 % 64": lambda t: t * 2 % 64,
 }
@@ -218,6 +219,12 @@ class _Draft:
         self.meetings += 1
         self.step("true", "__syncthreads();", Meeting(("block", self.meetings)))
 
+    def meet_in_warps(self) -> None:
+        self.meetings += 1
+        self.step("true", "__syncwarp();")
+        for b, t in self.chosen("true"):
+            self.events[b, t].append(Meeting(("warp", t // _WARP, self.meetings)))
+
     def access(self) -> None:
         choose = self.random.choice
         who, place = choose(list(_WHO)), choose(list(_PLACES))
@@ -232,12 +239,9 @@ class _Draft:
         if kind < 0.4:
             self.meet()
         elif kind < 0.5:
-            self.meetings += 1
-            self.step("true", "__syncwarp();")
-            for b, t in self.chosen("true"):
-                self.events[b, t].append(Meeting(("warp", t // _WARP, self.meetings)))
-        else:
-            self.through(self.random.choice(self.syncs))
+            self.meet_in_warps()
+        elif able := [each for each in self.syncs if not each.started]:
+            self.through(self.random.choice(able))
 
     def through(self, barrier: _Barrier, *, relaxed: bool = False) -> None:
         """Let threads arrive at a barrier, and others wait for them."""
@@ -334,8 +338,19 @@ class _Draft:
             self.events[b, t].append(Ended(names, writes=not reads))
             self.read_over[b, t].update(names)
 
-    def multiply(self) -> None:
-        right = self.random.choice((0, 64, 256, 448))
+    def fill_right_factor(self) -> None:
+        """Let threads write a right factor, show it and meet, perhaps only with some of those that multiply."""
+        writer = self.random.choice(("t < 32", "t < 32", "true", "t == 33"))
+        line = self.step(writer, "PUT(t % 64 + 512);")
+        for b, t in self.chosen(writer):
+            self.events[b, t].append(Access(line, (_TILE, t % 64 + 512, 1), writes=True))
+        if self.chance(0.9):
+            self.step("true", 'DO("fence.proxy.async");', ProxyFence(_SPACES[""]))
+        self.random.choice((self.sync, self.meet_in_warps))()
+        self.multiply(512)
+
+    def multiply(self, right: int | None = None) -> None:
+        right = self.random.choice((0, 64, 256, 448, 512)) if right is None else right
         self.names += 1
         self.step("true", 'DO("wgmma.fence.sync.aligned");')
         line = self.step("true", f"MULTIPLY({right});")
@@ -353,8 +368,8 @@ class _Draft:
         self.step("true", 'DO("wgmma.commit_group.sync.aligned");')
         self.products.commit()
 
-    def wait_for_products(self, allowed: int | None = None) -> None:
-        who = "true" if allowed == 0 else self.random.choice(("true", "true", "t < 32"))
+    def wait_for_products(self, allowed: int | None = None, who: str = "") -> None:
+        who = who or self.random.choice(("true", "true", "t < 32"))
         allowed = self.random.choice((0, 0, 1)) if allowed is None else allowed
         self.step(who, f'DO("wgmma.wait_group.sync.aligned {allowed}");', Ended(self.products.over(allowed)))
 
@@ -366,7 +381,7 @@ class _Draft:
         if self.copies and self.chance(0.95):
             self.wait_for_stores("true", 0)
         if self.multiplies and self.chance(0.95):
-            self.wait_for_products(0)
+            self.wait_for_products(0, self.random.choice(("true", "true", "t < 32")))
         if self.chance(0.85):
             self.step("true", 'DO("fence.proxy.async");', ProxyFence(_SPACES[""]))
         else:
@@ -446,7 +461,7 @@ class _Draft:
         kinds = [self.access] * 4 + [self.fence] * 2 + [self.load] * 3 + [self.store] * 2 + [self.wait_for_stores]
         kinds += [self.hand_on, self.pipeline]
         if self.multiplies:
-            kinds += [self.multiply] * 3 + [self.wait_for_products]
+            kinds += [self.multiply] * 3 + [self.wait_for_products, self.fill_right_factor]
         self.random.choice(kinds)()
 
     def end(self) -> frozenset[int]:
@@ -466,7 +481,7 @@ class _Draft:
         left |= {line for place, (line, name) in self.stores.items() if name not in self.read_over[place]}
         if self.multiplies:
             self.commit_products()
-            self.wait_for_products(0)
+            self.wait_for_products(0, "true")
         self.add("P[b * blockDim.x + t] = kept + d[0] + d[1] + d[2] + d[3];")
         self.lines.append("}")
         return frozenset(left)

@@ -21,6 +21,8 @@ _BUDGET = Budget(100_000)
 
 def compare_asynchronous(seeds: Sequence[int]) -> list[Comparison]:
     """Compile the kernels of these seeds at once, and judge each twice."""
+    if not seeds:
+        return []
     text, programs = HEAD.splitlines(), []
     for seed in seeds:
         programs.append(generate(seed, len(text) + 1))

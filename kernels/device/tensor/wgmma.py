@@ -166,12 +166,12 @@ def _multiply(machine: Machine, mask: Mask | None, product: _Product) -> None:
         report_unfenced(machine, product.line, unfenced)
     reader = _Reader(machine, mask, warps, product, groups)
     if isinstance(product.a, _Factor):
-        a, missing_a = reader.read(product.a, warps.numbers % _WARPS * _ROWS, _ROWS, WARPGROUP)
+        a, missing_a = reader.read(product.a, warps.numbers % _WARPS * _ROWS, _ROWS)
     else:
         a, missing_a = form.a.matrices(warps.gather(product.a, 32)), None
         if (found := warps.origins(product.a)) is not None:
             missing_a = element_origins(form.a, spoiled(found))
-    b, missing_b = reader.read(product.b, np.zeros(len(a), np.int64), form.n, WARP)
+    b, missing_b = reader.read(product.b, np.zeros(len(a), np.int64), form.n, together=True)
     before = form.d.matrices(warps.gather(product.targets, form.d.register_bits))
     adds = warps.contents([machine.registers[product.adds].dense(np.dtype(np.bool_))])[:, 0, :1, np.newaxis]
     after = multiply_add(form.kinds, a, b, np.where(adds, before, before.dtype.type(0)))
@@ -221,15 +221,17 @@ class _Reader:
         self._product, self._groups = product, groups
         self._site = Site(product.pc, product.line, "shared", _PIECE, Kind.READ)
 
-    def read(self, factor: _Factor, first: Numbers, rows: int, readers: int) -> tuple[Matrices, Origins | None]:
+    def read(
+        self, factor: _Factor, first: Numbers, rows: int, *, together: bool = False
+    ) -> tuple[Matrices, Origins | None]:
         """The rows of a factor from `first` on, for each warp, and the origins of unset elements.
 
-        readers: so many threads of the four warps stand for all. All warps read the same right factor.
+        together: whether all four warps read the same. Two of them stand for all at each piece, so none has it alone.
         """
         described = self._warps.gather([factor.register], 64).view(np.int64)[:, 0, 0]
         addresses = _addresses(self._machine, self._product.line, described, factor, first, rows)
         count = addresses.shape[1]
-        parts = [self._pieces(addresses[:, at : at + WARP], readers) for at in range(0, count, WARP)]
+        parts = [self._pieces(addresses[:, at : at + WARP], together) for at in range(0, count, WARP)]
         words = np.concatenate([part for part, _ in parts], axis=1)[:, :count]
         found = _elements(words, factor, rows)
         unset = None
@@ -241,7 +243,7 @@ class _Reader:
             found = found ^ found.dtype.type(1 << factor.bits - 1)
         return found, unset
 
-    def _pieces(self, addresses: Numbers, readers: int) -> tuple[Words, Words | None]:
+    def _pieces(self, addresses: Numbers, together: bool) -> tuple[Words, Words | None]:
         """The words of one piece for each thread of the warps, and a mask of unset bytes. Some threads have none."""
         machine, count = self._machine, addresses.shape[1]
         padded = np.zeros((len(addresses), 1, WARP), np.int64)
@@ -261,7 +263,8 @@ class _Reader:
                 bad = np.flatnonzero(~valid)
                 element = piece.allocation, int(piece.offsets[bad[0]]), int(piece.lanes[bad[0]])
                 machine.unset.note_element(self._product.pc, element)
-            told = piece.some(piece.lanes // machine.shape.blocks % WARPGROUP < readers)
+            threads = piece.lanes // machine.shape.blocks
+            told = piece.some((threads // WARP + threads) % 2 == 0) if together else piece
             if told.lanes.size:
                 note(machine, access_to(told, self._site, Transfer(_LINE, self._groups[told.lanes])))
         return self._by_warp(words), None if missing is None else self._by_warp(missing)
