@@ -85,6 +85,19 @@ _WARPS = """
   __syncthreads();
   copy(tile + t, M + t);  //@ copy
   give(bar[t / 32]);"""
+_PASSED_ON = """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, 64);
+  __syncthreads();
+  tile[t] = M[t] + 1;  //@ write
+  FENCES
+  asm volatile("mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%0];" :: "r"(at(&bar)) : "memory");
+  if (t == 0) {
+    wait(bar, 0);
+    store(P, tile, 256);  //@ store
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  }"""
 _READ_DONE = 'asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");'
 _ALL_DONE = 'asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");'
 _LOAD = """
@@ -96,6 +109,13 @@ _LOAD = """
     load(tile, M, 256, bar);  //@ load
     expect(bar, 256);
   }"""
+_RELAXED = f"""{_LOAD}
+  unsigned done = 0;
+  while (!done)
+    asm volatile("{{.reg .pred p; mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 p, [%1], 0;"
+        "selp.u32 %0, 1, 0, p;}}" : "=r"(done) : "r"(at(&bar)) : "memory");
+  FENCE
+  P[t] = tile[t];  //@ read"""
 _STORE = """
   __shared__ alignas(128) float tile[64];
   tile[t] = M[t] + 1;  //@ write
@@ -330,6 +350,14 @@ STORIES = [
     _story("a flag with fences of its own", [t + 1 for t in range(64)], _FLAG.replace("FENCE", "fence();").replace(
            "atom.add.release.cta", "fence.acq_rel.cta; atom.add.relaxed.cta").replace(
            "ld.acquire.cta.shared.u32 %0, [%1];", "ld.relaxed.cta.shared.u32 %0, [%1]; fence.acq_rel.cta;")),
+    _story("a relaxed wait, and a fence after it", [*range(64)], _RELAXED.replace("FENCE", "__threadfence_block();")),
+    _story("a relaxed wait for a copy", Race("load", "read"), _RELAXED.replace("FENCE", "")),
+    _story("a relaxed arrival after both fences", [t + 1 for t in range(64)],
+           _PASSED_ON.replace("FENCES", "fence(); __threadfence_block();")),
+    _story("a relaxed arrival after the fence for the async proxy", Race("write", "store"),
+           _PASSED_ON.replace("FENCES", "fence();")),
+    _story("a relaxed arrival after the fence for threads", Race("write", "store"),
+           _PASSED_ON.replace("FENCES", "__threadfence_block();")),
     _story("a store with a hint for the cache", [t + 1 for t in range(64)], _STORE.replace("store(P, tile, 256);", """
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], 256, %2;"
       "cp.async.bulk.commit_group;"

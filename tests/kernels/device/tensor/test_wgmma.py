@@ -32,6 +32,12 @@ _FILL = """
   __syncthreads();
   float d[4] = {}, e[4] = {};
   begin();"""
+_AGAIN = (
+    _FILL
+    + """
+  if (t < 32) for (int i = t; i < 128; i += 32) b[i] = __float2half(i % 5 - 2);  //@ again
+  fence();"""
+)
 _STORE = """
   for (int i = 0; i < 4; ++i) P[128 * i + t] = d[i];  //@ use"""
 _DONE = "\n  commit();\n  wait(0);" + _STORE
@@ -84,6 +90,9 @@ STORIES = [
     _story("a result before the wait", Found(Verdict.UNINITIALIZED_READ, "multiply", says="wait_group"),
            _FILL + _ONCE + "\n  commit();" + _STORE),
     _story("a fence is missing", Race("fill", "multiply"), _FILL.replace("fence();", "") + _ONCE + _DONE),
+    _story("a right factor that all warps know to be written", _ALL, _AGAIN + "\n  __syncthreads();" + _ONCE + _DONE),
+    _story("a right factor that one warp knows to be written", Race("again", "multiply"),
+           _AGAIN + "\n  __syncwarp();" + _ONCE + _DONE),
     _story("a factor changes before the wait", Race("multiply", "change"), _FILL + _ONCE + """
   a[t] = 0;  //@ change""" + _DONE),
     _story("a factor changes after the wait of its own warpgroup", _ALL, _FILL + _ONCE + _DONE + """
