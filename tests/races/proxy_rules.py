@@ -48,7 +48,10 @@ class Meeting:
 
 
 Phase = tuple[Hashable, int]
-"""The life of a barrier, and the number of the phase. Who sees a phase complete also sees the phases before it."""
+"""The life of a barrier, and the number of the phase.
+
+Who sees a phase complete comes after the arrivals at it, and after copies that report to it or to an earlier one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,7 @@ class _Relation:
         self.uses: list[_Use] = []
         self._nodes: dict[Hashable, int] = {}
         self._phases: dict[Phase, int] = {}
+        self._copied: dict[Phase, int] = {}
         self._shows: dict[str, int] = defaultdict(int)
         self._fences: list[int] = []
         self._begin_fences: list[int] = []
@@ -146,9 +150,10 @@ class _Relation:
                 node = self.graph.node()
                 self.graph.step(last, node)
                 last = self._add(thread, event, node)
-        for (life, number), node in self._phases.items():
-            if (life, number + 1) in self._phases:
-                self.graph.step(node, self._phases[life, number + 1])
+        for (life, number), node in self._copied.items():
+            for (other, later), phase in self._phases.items():
+                if life == other and number <= later:
+                    self.graph.step(node, phase)
         self._add_fences()
         self._after, self._before = self.graph.after(), self.graph.before()
 
@@ -222,7 +227,9 @@ class _Relation:
             end = self._node(("end", copy.name, writes))
             self.uses.append(_Use(copy.line, thread, place, writes, end, [node], proxy=True))
             if copy.key is not None:
-                self.graph.step(end, self._phase(copy.key))
+                if copy.key not in self._copied:
+                    self._copied[copy.key] = self.graph.node()
+                self.graph.step(end, self._copied[copy.key])
 
     def _add_product(self, thread: Thread, event: Product, node: int) -> None:
         if event.name not in self._products:
