@@ -2,7 +2,7 @@
 //
 // Over the rung below: `ldmatrix` gives each thread what the tensor cores want from it. A swizzle keeps the banks apart,
 // without extra cells. A warp multiplies 64 x 32 elements of P. So it uses each row of M for 32 columns, and each column of
-// N for 64 rows. cp.async copies the tiles of the next phases, while the present ones are multiplied.
+// N for 64 rows. While the present tiles are multiplied, `cp.async` copies the next ones.
 
 #include <cuda.h>
 #include <cuda_bf16.h>
