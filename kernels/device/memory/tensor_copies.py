@@ -160,8 +160,8 @@ class TensorCopy:
         bad = np.flatnonzero(corners[:, 0] * size % _PIECE)
         if len(bad):
             why = (
-                f"it copies a box whose first coordinate is {int(corners[bad[0], 0])}, but with elements of"
-                f" {plural(size, 'byte')} only multiples of {_PIECE // size} are allowed"
+                f"the first coordinate of its box is {int(corners[bad[0], 0])}. With elements of"
+                f" {plural(size, 'byte')}, only multiples of {_PIECE // size} are allowed"
             )
             stop(machine, self.line, int(tile.lanes[bad[0]]), len(bad), why, Mistake.MISALIGNED)
         before = np.flatnonzero((corners < 0).any(axis=1))

@@ -1,8 +1,8 @@
 // Idea: mma.sync instead of wmma, with tiles that are swizzled in shared memory and copied ahead of time.
 //
-// Over the rung below: `ldmatrix` gives each thread what the tensor cores want from it, and a swizzle instead of extra
-// cells keeps the banks apart. A warp multiplies 64 x 32 elements of P. So it uses each row of M for 32 columns, and each column of
-// N for 64 rows. cp.async copies the tiles of the next phases, while the present ones are multiplied.
+// Over the rung below: `ldmatrix` gives each thread what the tensor cores want from it. A swizzle keeps the banks apart,
+// without extra cells. A warp multiplies 64 x 32 elements of P. So it uses each row of M for 32 columns, and each column of
+// N for 64 rows. While the present tiles are multiplied, `cp.async` copies the next ones.
 
 #include <cuda.h>
 #include <cuda_bf16.h>

@@ -1,7 +1,9 @@
-// Idea: as many blocks as multiprocessors, each for several tiles of P.
+// Idea: blocks that stay, in clusters. There are as many blocks as multiprocessors, each for several tiles of P. Two
+// blocks of a cluster need the same tile of N. Each copies half of it, to both (multicast).
 //
-// Over the rung below: the copies for the next tile begin while the last one is stored. And we choose the order of the
-// tiles. Blocks that run at the same time are neighbours. So they find each other's tiles in the L2 cache.
+// Over the rung below: the copies for the next tile begin while the last one is stored. We choose the order of the tiles.
+// So blocks that run at the same time find each other's tiles in the L2 cache. A third less comes from there. A stage is
+// empty only when both blocks have multiplied it.
 
 #include <cstdint>
 #include <cuda.h>
@@ -11,7 +13,8 @@
 #define TILE_N 256  // columns
 #define TILE_K 64   // of a tile
 #define STAGES 4
-//!tilelab block=(384) grid=(min(132, ceil(rows/TILE_M)*ceil(cols/TILE_N))) shared=(STAGES*(TILE_M+TILE_N)*TILE_K*2)
+#define PARTS 2     // blocks of a cluster, each of which copies this part of N's tile
+//!tilelab block=(384) grid=(PARTS*min(66, ceil(rows/(PARTS*TILE_M))*ceil(cols/TILE_N))) cluster=(PARTS) shared=(STAGES*(TILE_M+TILE_N)*TILE_K*2)
 
 __device__ unsigned sharedAddress(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
@@ -34,8 +37,17 @@ __device__ void waitFor(uint64_t* barrier, int parity) {
                  "}" ::"r"(sharedAddress(barrier)), "r"(parity) : "memory");
 }
 
-__device__ void arrive(uint64_t* barrier) {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(sharedAddress(barrier)) : "memory");
+// Arrives at the barrier at the same place in another block of the cluster.
+__device__ void arriveAt(uint64_t* barrier, int block) {
+    asm volatile("{\n\t"
+                 ".reg .b32 there;\n\t"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n\t"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n\t"
+                 "}" ::"r"(sharedAddress(barrier)), "r"(block) : "memory");
+}
+
+__device__ void syncCluster() {
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
 
 // Copies the box of a tensor map that begins at column x and row y.
@@ -43,6 +55,14 @@ __device__ void copyBox(void* to, const CUtensorMap& map, int x, int y, uint64_t
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
                  " [%0], [%1, {%3, %4}], [%2];"
                  ::"r"(sharedAddress(to)), "l"(&map), "r"(sharedAddress(barrier)), "r"(x), "r"(y) : "memory");
+}
+
+// The same for all blocks of the cluster. In each, box and bytes arrive at the same place, and at the same barrier.
+__device__ void copyBoxToAll(void* to, const CUtensorMap& map, int x, int y, uint64_t* barrier) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
+                 " [%0], [%1, {%3, %4}], [%2], %5;"
+                 ::"r"(sharedAddress(to)), "l"(&map), "r"(sharedAddress(barrier)), "r"(x), "r"(y),
+                 "h"((uint16_t)((1 << PARTS) - 1)) : "memory");
 }
 
 // Describes a tile whose lines of 128 bytes are swizzled: groups of 8 lines are 1,024 bytes apart.
@@ -84,9 +104,9 @@ struct Tile {
 
 // The tiles of P in bands of 8: down each column of a band before the next column.
 __device__ Tile tileOf(int number, int rows, int cols) {
-    int down = (rows + TILE_M - 1) / (TILE_M), across = (cols + TILE_N - 1) / TILE_N;
+    int down = (rows + TILE_M * PARTS - 1) / (TILE_M * PARTS), across = (cols + TILE_N - 1) / TILE_N;
     int band = number / (8 * across), height = min(8, down - 8 * band), inBand = number - band * 8 * across;
-    return {(8 * band + inBand % height) * TILE_M, inBand / height * TILE_N};
+    return {(8 * band + inBand % height) * TILE_M * PARTS, inBand / height * TILE_N};
 }
 
 __global__ void __launch_bounds__(384, 1) tensorProduct(const __nv_bfloat16* M, const __nv_bfloat16* N, float* P, int rows, int depth, int cols,
@@ -96,14 +116,15 @@ __global__ void __launch_bounds__(384, 1) tensorProduct(const __nv_bfloat16* M, 
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; ++i) {
             initBarrier(&full[i], 1);
-            initBarrier(&empty[i], 2);
+            initBarrier(&empty[i], 2 * PARTS);
         }
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
-    __syncthreads();
+    syncCluster();  // no block's barrier is used before it exists
     int group = threadIdx.x / 128, lane = threadIdx.x % 128;
+    int rank = blockIdx.x % PARTS;
     int phases = (depth + TILE_K - 1) / TILE_K;
-    int tiles = ((rows + TILE_M - 1) / (TILE_M)) * ((cols + TILE_N - 1) / TILE_N);
+    int tiles = ((rows + TILE_M * PARTS - 1) / (TILE_M * PARTS)) * ((cols + TILE_N - 1) / TILE_N);
     int at = 0, parity = 0;  // the present stage, and which of its phases
     auto next = [&] {
         if (++at == STAGES) {
@@ -113,20 +134,21 @@ __global__ void __launch_bounds__(384, 1) tensorProduct(const __nv_bfloat16* M, 
     };
     if (group == 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-        for (int number = blockIdx.x; number < tiles && lane == 0; number += gridDim.x) {
+        for (int number = blockIdx.x / PARTS; number < tiles && lane == 0; number += gridDim.x / PARTS) {
             Tile tile = tileOf(number, rows, cols);
             for (int phase = 0; phase < phases; ++phase, next()) {
                 waitFor(&empty[at], parity ^ 1);
                 expectBytes(&full[at], sizeof(Stage));
-                copyBox(stages[at].Ms, mapM, phase * TILE_K, tile.top, &full[at]);
-                copyBox(stages[at].Ns, mapN, phase * TILE_K, tile.left, &full[at]);
+                copyBox(stages[at].Ms, mapM, phase * TILE_K, tile.top + rank * TILE_M, &full[at]);
+                int part = rank * (TILE_N / PARTS);
+                copyBoxToAll(stages[at].Ns[part], mapN, phase * TILE_K, tile.left + part, &full[at]);
             }
         }
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
         int half = group - 1;
         float sum[128];
-        for (int number = blockIdx.x; number < tiles; number += gridDim.x) {
+        for (int number = blockIdx.x / PARTS; number < tiles; number += gridDim.x / PARTS) {
             Tile tile = tileOf(number, rows, cols);
             int before = 0;
             for (int phase = 0; phase < phases; ++phase, next()) {
@@ -137,12 +159,12 @@ __global__ void __launch_bounds__(384, 1) tensorProduct(const __nv_bfloat16* M, 
                     multiply(sum, describe(&stages[at].Ms[64 * half][k]), describe(&stages[at].Ns[0][k]), phase + k);
                 // The products of the phase before are complete now, and its stage is free.
                 asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 1;" ::: "memory");
-                if (phase && lane == 0) arrive(&empty[before]);
+                if (phase && lane < PARTS) arriveAt(&empty[before], lane);
                 before = at;
             }
             asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-            if (lane == 0) arrive(&empty[before]);
-            int row = tile.top + 64 * half + lane / 32 * 16 + lane % 32 / 4, col = tile.left + lane % 4 * 2;
+            if (lane < PARTS) arriveAt(&empty[before], lane);
+            int row = tile.top + rank * TILE_M + 64 * half + lane / 32 * 16 + lane % 32 / 4, col = tile.left + lane % 4 * 2;
             #pragma unroll
             for (int j = 0; j < 32; ++j)
                 if (col + 8 * j < cols) {
@@ -151,4 +173,5 @@ __global__ void __launch_bounds__(384, 1) tensorProduct(const __nv_bfloat16* M, 
                 }
         }
     }
+    syncCluster();  // no block ends while another one still arrives at its barriers
 }
