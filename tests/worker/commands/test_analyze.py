@@ -56,7 +56,7 @@ def test_json_is_one_object_that_reads_back():
     assert found["schema"] == 1
     assert (found["exercise"], found["device"], found["arch"], found["tile"]) == ("tiled", "cpu", "sm_90", 16)
     assert found["sizes"] == {"Width": 256}
-    assert found["launch"] == {"grid": [16, 16, 1], "block": [16, 16, 1], "shared": 0}
+    assert found["launch"] == {"grid": [16, 16, 1], "block": [16, 16, 1], "shared": 0, "cluster": [1, 1, 1]}
     assert set(found["evidence"]["totals"]) >= KEYS
     assert analysis.resources is not None
     assert analysis.resources.registers > 0
