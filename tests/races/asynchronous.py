@@ -394,17 +394,17 @@ class _Draft:
         able = [each for each in self.syncs if not each.started]
         if not able:
             return
-        self.step_of_part("PUT", "true", writes=True)
+        self.step_of_part("PUT", "true")
         if self.chance(0.85):
             who, form = self.random.choice(("true", "true", "t < 32")), self.random.choice(list(_SPACES))
             self.step(who, f'DO("fence.proxy.async{form}");', ProxyFence(_SPACES[form]))
         self.through(self.random.choice(able), relaxed=self.chance(0.4))
         self.store(0)
 
-    def step_of_part(self, does: str, who: str, *, writes: bool) -> None:
+    def step_of_part(self, does: str, who: str) -> None:
         line = self.step(who, f"{does}(t);")
         for b, t in self.chosen(who):
-            self.events[b, t].append(Access(line, (_TILE, t, 1), writes))
+            self.events[b, t].append(Access(line, (_TILE, t, 1), writes=does == "PUT"))
 
     def pipeline(self) -> None:
         """Let a thread fill the same part again and again, and others use it and then say that it is empty."""
@@ -419,9 +419,9 @@ class _Draft:
             self.use(full, full.arrive, f"ARRIVE_EXPECT({full.number}, 256);", Arrive(full.key))
             self.load_part(full, 0, self.random.choice((0, 64)), 64)
             self.wait(full)
-            self.step_of_part("GET", empty.arrive, writes=False)
+            self.step_of_part("GET", empty.arrive)
             if self.chance(0.2):
-                self.step_of_part("PUT", empty.arrive, writes=True)
+                self.step_of_part("PUT", empty.arrive)
                 if self.chance(0.7):
                     self.step("true", 'DO("fence.proxy.async");', ProxyFence(_SPACES[""]))
             relaxed = self.chance(0.1)
@@ -433,9 +433,22 @@ class _Draft:
         self.empty.wait = who
         self.wait(self.empty)
 
-    def begin_again(self) -> None:
+    def copy_of_a_former_life(self) -> None:
+        """Copy twice to a part, in two lives of a barrier, and order only the end of the second copy."""
+        able = [each for each in self.loads if each.wait == "true" and not each.started]
+        for barrier in able[:1]:
+            for place in (0, 256):
+                barrier.started = True
+                self.use(barrier, barrier.arrive, f"ARRIVE_EXPECT({barrier.number}, 256);", Arrive(barrier.key))
+                self.load_part(barrier, place, 0, 64)
+                if not place:
+                    self.begin_again(barrier)
+            self.wait(barrier)
+            self.step_of_part(self.random.choice(("GET", "PUT")), "t < 32")
+
+    def begin_again(self, barrier: _Barrier | None = None) -> None:
         """Initialise a barrier again, between two steps that let nobody use it, though they may order nothing."""
-        barrier = self.random.choice(self.syncs + self.loads)
+        barrier = barrier or self.random.choice(self.syncs + self.loads)
         if barrier.started:
             self.wait(barrier, relaxed=True)
         self.meet_somehow(barrier)
@@ -499,6 +512,8 @@ def generate(seed: int, first_line: int = 1) -> Program:
         if draft.chance(0.08):
             draft.begin_again()
         draft.anything()
+    if draft.chance(0.1):
+        draft.copy_of_a_former_life()
     left = draft.end()
     different = draft.blocks if any("b == 0" in line for line in draft.lines) else 1
     events = {b: {place: each for place, each in draft.events.items() if place[0] == b} for b in range(different)}
