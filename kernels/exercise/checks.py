@@ -117,7 +117,11 @@ def _check_parameters(exercise: Exercise, path: Path) -> None:
     every: set[str] = set()
     for where, launched in _launches(exercise):
         bound = [parameter.operand for parameter in launched.parameters if parameter.operand]
-        every |= {*bound, *(parameter.map.operand for parameter in launched.parameters if parameter.map)}
+        mapped = {parameter.map.operand: parameter.name for parameter in launched.parameters if parameter.map}
+        if unknown := sorted(mapped.keys() - set(expected)):
+            reason = f"`{mapped[unknown[0]]}` maps `{unknown[0]}`, which is none of the operands in parameters"
+            raise ExerciseError(path, f"{where}parameters", reason)
+        every |= {*bound, *mapped}
         if len(set(bound)) < len(bound) or not every <= set(expected):
             reason = f"each operand bound as a parameter needs exactly one: {', '.join(expected) or 'none'}"
             raise ExerciseError(path, f"{where}parameters", reason)

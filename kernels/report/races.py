@@ -152,8 +152,8 @@ _REGISTER_FENCE = (
     "registers of the sums and of the left factor. Products of one shape on the same sums need no fence between them."
 )
 _TRANSFER = (
-    "Wait {between} for the asynchronous operation, at its `cuda::barrier` or for its group. Start the next one into "
-    "the same memory only after a barrier that follows the last use."
+    "Wait for the asynchronous operation, at its barrier or for its group: {between}. Start the next one into the same "
+    "memory only after a barrier that follows the last use."
 )
 _EARLY_TRANSFER = (
     "Start the asynchronous operation only after a barrier that follows the last use of `{name}` in other threads. "

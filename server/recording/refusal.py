@@ -34,7 +34,8 @@ def check_result(step: Step, result: StepResult) -> Report | PackedWork:
     if report.verdict is Verdict.SYSTEM_ERROR:
         raise Refusal(report.message or "the worker reports a system error without a message")
     asked = {"exercise": job.exercise.name, "arch": job.arch, "seed": job.seed}
-    told = {"exercise": report.exercise, "arch": report.arch, "seed": report.seed}
+    # `sm_90a` is `sm_90` with instructions of this capability alone
+    told = {"exercise": report.exercise, "arch": report.arch.removesuffix("a"), "seed": report.seed}
     for name, value in asked.items():
         if told[name] != value:
             raise Refusal(f"the worker's report is about another job: {name} {told[name]!r}, not {value!r}")

@@ -188,6 +188,14 @@ def test_a_report_that_does_not_fit_the_job_is_a_fault_of_its_worker(course, mad
         assert result_of(session, job) is None
 
 
+def test_a_report_on_code_for_this_capability_alone_fits_the_job(course, made):
+    job = in_flight(course)
+    result = told(course, job, Verdict.WRONG_ANSWER)
+    assert result.report is not None
+    own = replace(result, report=replace(result.report, arch=f"{result.report.arch}a"))
+    assert record(made, own) is Recorded.FINAL
+
+
 def test_a_measurement_nobody_wanted_is_refused(course, made):
     job = in_flight(course, mode=Mode.CHECK)
     with made.begin() as session:

@@ -150,7 +150,9 @@ def test_every_exercise_reads_back_at_its_own_sizes(exercise):
 def test_the_exercise_of_a_point_is_the_one_that_its_text_describes(exercise):
     definition = definition_in(exercise.root)
     sizes = {name: max(1, size // 2) for name, size in exercise.ranking.items()}
-    changed = Change(sizes=sizes, macros=dict.fromkeys(exercise.macros, 1))
+    # a box of a tensor map can't have one element
+    maps = any(parameter.map is not None for parameter in exercise.parameters)
+    changed = Change(sizes=sizes, macros=exercise.macros if maps else dict.fromkeys(exercise.macros, 1))
     made = point_exercise(read_exercise(exercise.name, definition), changed)
     read = read_exercise(exercise.name, point_text(definition, changed))
     assert replace(made, digest=read.digest) == read
