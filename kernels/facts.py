@@ -22,6 +22,7 @@ class Mistake(StrEnum):
     LARGE_GROUP = "large_group"
     PRINTF = "printf"
     MBARRIER = "mbarrier"
+    EARLY_ARRIVAL = "early_arrival"
     NAMED_BARRIER = "named_barrier"
     MATRIX = "matrix"
     STORED_MATRIX = "stored_matrix"

@@ -119,7 +119,7 @@ _REPAIRS: Mapping[Mistake, str] = {
     ),
     Mistake.TENSOR_MAP: (
         "Give each copy{at} the address of a parameter `const __grid_constant__ CUtensorMap`. Its box needs one "
-        "coordinate for each dimension, and a store needs coordinates from 0 up."
+        "coordinate for each dimension. The first is at a multiple of 16 bytes. A store needs coordinates from 0 up."
     ),
     Mistake.TRAP: "Let the kernel handle this case instead of stopping{at}.",
 }

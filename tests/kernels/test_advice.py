@@ -215,6 +215,7 @@ def test_two_stores_of_one_block_to_a_matrix_lead_to_the_guard_of_its_columns(bl
     [
         (Verdict.TIME_LIMIT, 1, Mistake.OTHER, "`grid=`"),
         (Verdict.BARRIER_DIVERGENCE, 2, Mistake.MBARRIER, "init(&bar"),
+        (Verdict.BARRIER_DIVERGENCE, 2, Mistake.EARLY_ARRIVAL, "before you arrive"),
         (Verdict.BARRIER_DIVERGENCE, 2, Mistake.NAMED_BARRIER, "number of threads"),
         (Verdict.BARRIER_DIVERGENCE, 2, Mistake.MATRIX, "matrix instruction"),
         (Verdict.RUNTIME_ERROR, 2, Mistake.MATRIX, "32 threads of a warp"),

@@ -505,11 +505,13 @@ class Mbarriers:
             unaware = lanes[self._ordering.seen(phase.barrier).reshape(-1)[lanes] < phase.number]
             if unaware.size:
                 why = "{thread} arrives at a `cuda::barrier` without waiting for its last phase."
-                self._misused(use, unaware, why)
+                self._misused(use, unaware, why, Mistake.EARLY_ARRIVAL)
         if not use.opens and (last := total == states.missing).any():
             self._stop(use, part.lanes[last], "its arrival completes a phase, which `.noComplete` rules out")
 
-    def _misused(self, use: MbarrierUse, lanes: NDArray[np.intp], why: str) -> NoReturn:
+    def _misused(
+        self, use: MbarrierUse, lanes: NDArray[np.intp], why: str, mistake: Mistake = Mistake.MBARRIER
+    ) -> NoReturn:
         """Report that chance decides for which phase an arrival counts. `why` names the first thread as `{thread}`."""
         item = use.instruction
         if not self._trusted:
@@ -519,7 +521,7 @@ class Mbarriers:
         def describe() -> Described:
             block, thread = self._machine.geometry.who(int(lanes[0]))
             name = self._machine.geometry.lane_name(int(lanes[0]))
-            return Example(block, (thread,)), why.format(thread=name), Facts(Mistake.MBARRIER)
+            return Example(block, (thread,)), why.format(thread=name), Facts(mistake)
 
         self._machine.findings.add(Verdict.BARRIER_DIVERGENCE, item.line, len(lanes), describe)
         raise TrapError

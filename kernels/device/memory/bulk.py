@@ -101,12 +101,12 @@ class BulkCopy:
         for target in targets if self.change is None else ():
             # What can't be read is reported, so it counts as set where it goes.
             for first in range(0, len(target.lanes), step):
-                _set(machine, _some(target, slice(first, first + step)), size // 4)
+                _set(machine, target.some(slice(first, first + step)), size // 4)
             for source in sources:
                 both, here, there = np.intersect1d(source.lanes, target.lanes, return_indices=True)
                 for first in range(0, len(both), step):
                     part = slice(first, first + step)
-                    _move(machine, _some(source, here[part]), _some(target, there[part]), size // 4)
+                    _move(machine, source.some(here[part]), target.some(there[part]), size // 4)
 
         if self.change is not None:
             pairs = ((source, target) for source in sources for target in targets)
@@ -159,10 +159,6 @@ def in_elements(part: Part, size: int, element: int) -> Part:
     return Part(part.allocation, offsets, np.repeat(part.lanes, count), owners)
 
 
-def _some(part: Part, chosen: Lanes | slice | NDArray[np.bool_]) -> Part:
-    return part.some(chosen)
-
-
 def _places(machine: Machine, part: Part, words: int) -> NDArray[np.intp]:
     """The positions of each thread's words in the flat memory."""
     thread, block = (each[:, np.newaxis] for each in part.copies(machine.shape))
@@ -178,7 +174,7 @@ def _set(machine: Machine, part: Part, words: int) -> None:
 def _set_inside(machine: Machine, part: Part) -> None:
     """Count what copies write before the end of their variable as set, so that its readers aren't accused, too."""
     for offset in np.unique(part.offsets).tolist():
-        _set(machine, _some(part, part.offsets == offset), (part.allocation.size - offset) // 4)
+        _set(machine, part.some(part.offsets == offset), (part.allocation.size - offset) // 4)
 
 
 def _move(machine: Machine, source: Part, target: Part, words: int) -> None:

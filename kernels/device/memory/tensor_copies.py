@@ -163,7 +163,7 @@ class TensorCopy:
                 f"the first coordinate of its box is {int(corners[bad[0], 0])}. With elements of"
                 f" {plural(size, 'byte')}, only multiples of {_PIECE // size} are allowed"
             )
-            stop(machine, self.line, int(tile.lanes[bad[0]]), len(bad), why, Mistake.MISALIGNED)
+            stop(machine, self.line, int(tile.lanes[bad[0]]), len(bad), why, Mistake.TENSOR_MAP)
         before = np.flatnonzero((corners < 0).any(axis=1))
         if len(before) and not self.form.load:
             corner = ", ".join(map(str, corners[before[0]].tolist()))
