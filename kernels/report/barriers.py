@@ -27,8 +27,8 @@ _OTHER_BARRIERS: Mapping[Mistake, str] = {
         "copies bring. Wait for the first phase with parity 0, for the next with 1, and so on."
     ),
     Mistake.EARLY_ARRIVAL: (
-        "Wait for the last phase of the barrier before you arrive at it again{at}. In a pipeline, wait until a stage is "
-        "empty before you fill it. Wait until it is full before you use it."
+        "Wait for the last phase of the barrier before you arrive at it again{at}. In a pipeline, wait until a stage "
+        "is empty before you fill it. Wait until it is full before you use it."
     ),
     Mistake.NAMED_BARRIER: (
         "Give the barrier{at} the number of threads that reach it. For the whole block, use `__syncthreads()`."
