@@ -280,8 +280,8 @@ def _changed_input(leading: Sequence[Finding], report: Report, lines: Sequence[s
 
 def _same_store(leading: Sequence[Finding], lines: Sequence[str]) -> int | None:
     """Another line that stores the same value, at the same index of an array that isn't an input."""
-    whole = re.compile(r"\s*+(\w++)\s*+(\[.{0,200}\]\s*+=(?!=).{0,200};)\s*+")
-    stores = {number: whole.fullmatch(code_of(number, lines)) for number in range(1, len(lines) + 1)}
+    a_store = re.compile(r"\s*+(\w++)\s*+(\[.{0,200}\]\s*+=(?!=).{0,200};)\s*+")
+    stores = {number: a_store.fullmatch(code_of(number, lines)) for number in range(1, len(lines) + 1)}
     wrong = stores.get(leading[0].line or 0)
     inputs = {each.array for each in leading}
     if wrong is None or wrong[1] not in inputs:
