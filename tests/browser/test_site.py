@@ -74,7 +74,8 @@ def test_what_cannot_be_undone_is_asked_about(page, bench, agreed):
 def test_a_form_is_sent_once(page, bench):
     def answer_late(exchange):
         time.sleep(0.3)
-        exchange.give("<!doctype html><title>Handed in</title>")
+        # without an icon, the browser may ask for one
+        exchange.give('<!doctype html><link rel="icon" href="data:,"><title>Handed in</title>')
 
     bench.answers["/slow"] = answer_late
     page.goto(bench.page('<form method="post" action="/slow" data-once><button>Hand in</button></form>'))
