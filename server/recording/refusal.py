@@ -10,6 +10,7 @@ from kernels.report import Report, to_json
 from kernels.verdict import Verdict
 from server.grading.metric import metric_of
 from server.grading.models import Job, Step
+from worker.contract.architectures import of_capability
 from worker.contract.messages import PackedWork, StepKind, StepResult
 
 # If the CPU device doesn't know an instruction, a GPU still judges the kernel.
@@ -34,8 +35,7 @@ def check_result(step: Step, result: StepResult) -> Report | PackedWork:
     if report.verdict is Verdict.SYSTEM_ERROR:
         raise Refusal(report.message or "the worker reports a system error without a message")
     asked = {"exercise": job.exercise.name, "arch": job.arch, "seed": job.seed}
-    # `sm_90a` is `sm_90` with instructions of this capability alone
-    told = {"exercise": report.exercise, "arch": report.arch.removesuffix("a"), "seed": report.seed}
+    told = {"exercise": report.exercise, "arch": of_capability(report.arch), "seed": report.seed}
     for name, value in asked.items():
         if told[name] != value:
             raise Refusal(f"the worker's report is about another job: {name} {told[name]!r}, not {value!r}")

@@ -21,7 +21,7 @@ from kernels.occupancy import Occupancy, limits_of, occupancy
 from kernels.occupancy.survey import Figures, command
 from kernels.source.source_file import Source
 from kernels.verdict import errors_of
-from worker.contract.architectures import ARCHES
+from worker.contract.architectures import ARCHES, of_capability
 from worker.steps.analysis_step import MOST_ELEMENTS, STOPPED, AnalysisResponse
 from worker.steps.modules import Module
 
@@ -58,8 +58,8 @@ def arch_of(cc: str) -> str:
 
 
 def capability(arch: str) -> str:
-    """`9.0` for `sm_90`, and for `sm_90a`, which has instructions of this capability alone."""
-    number = arch.removeprefix("sm_").removesuffix("a")
+    """`9.0` for `sm_90`."""
+    number = of_capability(arch).removeprefix("sm_")
     return f"{number[:-1]}.{number[-1]}"
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernels.report import Report
+from worker.contract.architectures import of_capability
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.contract.messages import MeasureWork, MessageError, StepKind, StepMessage, StepResult, decode
 from worker.gpu.judge.code import preparation
@@ -201,7 +202,7 @@ class GpuWorkplace:
             raise StepFault(f"this worker can't read the measure work: {error}") from error
         if not remains_open(work.report):
             raise StepFault(f"the check ended with {work.report.verdict}, so there is nothing to measure")
-        if work.report.arch not in {self._arch, f"{self._arch}a"}:
+        if of_capability(work.report.arch) != self._arch:
             raise StepFault(f"the kernel is compiled for {work.report.arch}, but this slot's GPU needs {self._arch}")
         return work
 

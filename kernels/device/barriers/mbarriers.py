@@ -100,12 +100,10 @@ class MbarrierUse:
 
 
 def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
-    if (form := bulk_form(item.opcode)) is not None:
+    if (form := bulk_form(item.opcode) or tensor_form(item.opcode)) is not None:
         return _copy_use(operands, pc, item, form)
     if (stored := async_form(item.opcode)) is not None:
         return _store_use(operands, pc, item, stored)
-    if (tensor := tensor_form(item.opcode)) is not None:
-        return _tensor_use(operands, pc, item, tensor)
     if (match := _COPIES.fullmatch(item.opcode)) is not None:
         place, one = operands.place(item.operands[0]), operands.source(Immediate(1), 32)
         site = Site(pc, item.line, "shared" if match["shared"] else "generic", _SIZE, *Verb.COPIES.access)
@@ -141,11 +139,13 @@ def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
     )
 
 
-def _copy_use(operands: Operands, pc: int, item: Instruction, form: BulkForm) -> MbarrierUse:
-    """A bulk copy that reports its bytes to a barrier."""
+def _copy_use(operands: Operands, pc: int, item: Instruction, form: BulkForm | TensorForm) -> MbarrierUse:
+    """A bulk copy, perhaps with a tensor map, that reports its bytes to a barrier."""
     if not 4 + form.several <= len(item.operands) <= 5 + form.several:
         raise Malformed("a bulk copy with the wrong number of operands")
-    return _use_of_copy(operands, item, bulk_copy(operands, pc, item, form), 3)
+    if isinstance(form, BulkForm):
+        return _use_of_copy(operands, item, bulk_copy(operands, pc, item, form), 3)
+    return _use_of_copy(operands, item, tensor_copy(operands, pc, item, form), 3)
 
 
 def _store_use(operands: Operands, pc: int, item: Instruction, form: AsyncForm) -> MbarrierUse:
@@ -166,13 +166,6 @@ def _use_of_copy(operands: Operands, item: Instruction, copy: Copy, at: int) -> 
     site = Site(copy.pc, item.line, CLUSTER, _SIZE, *Verb.COPY.access)
     place, nothing = operands.place(item.operands[at]), operands.source(Immediate(0), 32)
     return MbarrierUse(item, site, Verb.COPY, place, nothing, copy=copy)
-
-
-def _tensor_use(operands: Operands, pc: int, item: Instruction, form: TensorForm) -> MbarrierUse:
-    """A tensor copy that reports its bytes to a barrier."""
-    if not 4 + form.several <= len(item.operands) <= 5 + form.several:
-        raise Malformed("a tensor copy with the wrong number of operands")
-    return _use_of_copy(operands, item, tensor_copy(operands, pc, item, form), 3)
 
 
 @dataclass(frozen=True, slots=True)

@@ -307,14 +307,15 @@ def _addresses(
     if (described >> 49 & 7).any():
         reason = "A `wgmma` descriptor with a base offset is not emulated."
         raise Reached("wgmma.mma_async", line, reason)
-    offset = (_across if factor.across else _along)(factor.bits, first[:, np.newaxis], rows, width, leading, stride)
+    shape = first[:, np.newaxis], rows, width, leading, stride
+    offset = _across(factor.bits, *shape) if factor.across else _along(*shape)
     place = swizzled(start[:, np.newaxis] + offset, width)
     shift = np.array([machine.memory.shared_from(int(each)) for each in start.tolist()], np.int64)
     found: Numbers = place + shift[:, np.newaxis]
     return found
 
 
-def _along(_bits: int, first: Numbers, rows: int, width: Numbers, leading: Numbers, stride: Numbers) -> Numbers:
+def _along(first: Numbers, rows: int, width: Numbers, leading: Numbers, stride: Numbers) -> Numbers:
     """The offset of each piece of rows that are side by side in memory: two for each row."""
     row, half = np.divmod(np.arange(2 * rows), 2)
     row = row + first
