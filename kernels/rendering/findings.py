@@ -9,13 +9,14 @@ from kernels.rendering.text_style import BOLD, DIM, RED, YELLOW, Style
 from kernels.report.clues import failing_sizes
 from kernels.report.explanation import explanation_of
 from kernels.report.model import Report, first_error, verdict_sentence
-from kernels.report.race_accesses import role_of_both, roles
+from kernels.report.race_accesses import CALL, role_of_both, roles
 from kernels.verdict import CaseStatus, Finding, Severity, Verdict
 from kernels.wording import plural
 
 MOST_FINDINGS = 5
 _CONTEXT = 1
 _NEAR = 6
+_MOST_CALLS = 3
 
 _SIZES_HELP = (Verdict.OUT_OF_BOUNDS, Verdict.UNINITIALIZED_READ, Verdict.BARRIER_DIVERGENCE)
 _EXACT = (Verdict.COMPILE_ERROR, Verdict.REJECTED)
@@ -108,7 +109,8 @@ def excerpt_labels(finding: Finding, last: int) -> Mapping[int, str]:
     first, second = roles(finding)
     both = finding.other_line not in (None, finding.line)
     alone = role_of_both(finding) if finding.kind is Verdict.DATA_RACE else ""
-    labels = {finding.other_line: first, finding.line: second if both else alone}
+    labels: dict[int | None, str] = dict.fromkeys(finding.called_from[:_MOST_CALLS], CALL)
+    labels |= {finding.other_line: first, finding.line: second if both else alone}
     return {number: text for number, text in labels.items() if number is not None and 1 <= number <= last}
 
 

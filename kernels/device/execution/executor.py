@@ -103,6 +103,7 @@ class _Prepared:
         self.lines = tuple(item.line for item in program.instructions)
         self.polls = polling_loads(program)
         self.places = tuple(_machine_places(program))
+        self.callers = _callers(program)
         self.clean: dict[int, set[object]] = {}
 
     def counting(self, blocks: Sequence[int], threads: int) -> Counting | None:
@@ -125,6 +126,15 @@ def _machine_places(program: Program) -> Iterator[tuple[str, int | None]]:
         for operand in item.operands:
             if isinstance(operand, Register) and operand.name in _PLACES:
                 yield operand.name, item.line
+
+
+def _callers(program: Program) -> Mapping[int | None, tuple[int, ...]]:
+    """Return the lines of the kernel that call a helper function, by the helper's line that findings name."""
+    found: dict[int | None, set[int]] = {}
+    for item in program.instructions:
+        if item.inlined and item.line != item.inlined[-1]:
+            found.setdefault(item.line, set()).add(item.inlined[-1])
+    return {line: tuple(calls) for line, calls in found.items()}
 
 
 @lru_cache(maxsize=16)
@@ -394,7 +404,7 @@ class _Launch:
         self._counting = prepared.counting(blocks, launch.threads)
         self._budget = budget
         self._layout = Layout(self._program, launch, shapes, observe=observe)
-        self._findings = Findings(sizes)
+        self._findings = Findings(sizes, prepared.callers)
         self._printer = Printer()
         self._instructions = 0
         self.asked_who_is_active = False
