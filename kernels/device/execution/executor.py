@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.barriers.mbarriers import MbarrierUse, endless_wait, missing_bytes
 from kernels.device.counting.counting import Counting
 from kernels.device.counting.counts import Counts
 from kernels.device.execution.blocks import CodeBlock, code_blocks
@@ -351,15 +350,6 @@ def _by(numbers: Sequence[int]) -> str:
     return " x ".join(f"{number:,}" for number in numbers)
 
 
-def _missing_at_barrier(machine: Machine, lane: int, use: MbarrierUse) -> str:
-    """Say what a wait that never ends waits for."""
-    left = missing_bytes(machine, lane, use)
-    if left:
-        return f"Asynchronous copies bring {abs(left):,} bytes too {'many' if left < 0 else 'few'}."
-    other = ", or it waits with the parity of another phase" if use.parity else ""
-    return f"Fewer threads arrive at it than it was initialised for{other}."
-
-
 @lru_cache(maxsize=1)
 def _keep_memory() -> None:
     """Let the allocator keep memory that numpy frees. Otherwise arrays that come and go cost many page faults."""
@@ -511,21 +501,18 @@ class _Launch:
         self._findings.add(Verdict.TIME_LIMIT, None, 1, lambda: (Example(), message))
 
     def _report_budget(self, machine: Machine, spent: BudgetSpentError) -> None:
-        wait = endless_wait(spent.last)
-        use = next((each.mbarrier for each in self._prepared.blocks.values() if wait and each.end is wait), None)
-
         def describe() -> Described:
+            if spent.wait is not None:
+                return spent.wait
             block, thread = machine.geometry.who(spent.lane)
             message = (
-                f"still waits at this `cuda::barrier`. {_missing_at_barrier(machine, spent.lane, use)}"
-                if use is not None
-                else f"is still running after {self._budget.text(spent.instructions)}. Either a loop never ends, or"
-                " the thread does too much of the work. Check the loop's condition, and share the work among threads."
+                f"{machine.geometry.lane_name(spent.lane)} is still running after"
+                f" {self._budget.text(spent.instructions)}. Either a loop never ends, or the thread does too much of"
+                " the work. Check the loop's condition, and share the work among threads."
             )
-            facts = Facts(Mistake.OTHER if wait is None else Mistake.MBARRIER)
-            return Example(block, (thread,)), f"{machine.geometry.lane_name(spent.lane)} {message}", facts
+            return Example(block, (thread,)), message
 
-        self._findings.add(Verdict.TIME_LIMIT, spent.line if wait is None else wait.line, 1, describe)
+        self._findings.add(Verdict.TIME_LIMIT, spent.line, 1, describe)
 
     # -- chunks -------------------------------------------------------------------------------------------------------
 

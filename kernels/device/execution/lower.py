@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from kernels.device.arithmetic import NUMPY_TYPES, Operation, operation
-from kernels.device.barriers.mbarriers import missing_arrivals
+from kernels.device.barriers.mbarrier_phases import missing_arrivals
 from kernels.device.execution import steps, warp
 from kernels.device.execution.affine import add, affine_operation
 from kernels.device.execution.printing import assert_step, print_step

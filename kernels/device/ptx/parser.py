@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from kernels.device.ptx.features import feature, not_emulated
 from kernels.device.ptx.module import (
@@ -126,11 +127,11 @@ class _Place:
     """Where the next instructions come from.
 
     lines: of the student's file, from the inner function to the kernel; empty if none is known
-    helper: a name of the inner function; "" in the kernel
+    helpers: a name of the function of each of these lines, "" for the kernel
     """
 
     lines: tuple[int, ...] = ()
-    helper: str = ""
+    helpers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +146,17 @@ class _Assembly:
 def _name_calls(module: Module, assembly: list[_Assembly]) -> None:
     """Let findings name the call of a helper with one statement of assembly, as they do for a function of CUDA.
 
-    Such a helper wraps an instruction, so its line says nothing about the kernel.
+    Such a helper wraps an instruction, so its line says nothing about the kernel. It may have it from another helper.
     """
     statements: dict[str, set[int]] = {}
     for each in assembly:
-        statements.setdefault(each.place.helper, set()).add(each.place.lines[0])
+        for helper, line in zip(each.place.helpers, each.place.lines, strict=True):
+            statements.setdefault(helper, set()).add(line)
     for each in assembly:
-        item = each.function.body[each.number]
-        if len(statements[each.place.helper]) == 1 and isinstance(item, Instruction):
-            each.function.body[each.number] = replace(item, line=each.place.lines[1])
+        item, place = each.function.body[each.number], each.place
+        inside = takewhile(lambda helper: helper and len(statements[helper]) == 1, place.helpers)
+        if isinstance(item, Instruction):
+            each.function.body[each.number] = replace(item, line=place.lines[len(list(inside))])
 
 
 def _ends_with_barrier(function: Function) -> bool:
@@ -317,7 +320,7 @@ class _FunctionReader:
         around = self._places.get(call) or self._own_place(call, "")
         place = self._own_place(here, helper)
         self._own = bool(place.lines)
-        place = replace(place, lines=place.lines + around.lines) if place.lines else around
+        place = _Place(place.lines + around.lines, place.helpers + around.helpers) if place.lines else around
         self._places[here] = place
         if place.lines:
             self._place, self._line = place, place.lines[0]
@@ -330,7 +333,7 @@ class _FunctionReader:
 
     def _own_place(self, place: tuple[int, ...], helper: str) -> _Place:
         """A place by its file and line, if it is in the student's file."""
-        return _Place(place[1:2], helper) if place and place[1] and place[0] in self._own_files else _Place()
+        return _Place(place[1:2], (helper,)) if place and place[1] and place[0] in self._own_files else _Place()
 
     def _registers(self, function: Function) -> None:
         kind = self._tokens.next()[1:]

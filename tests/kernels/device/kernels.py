@@ -130,6 +130,7 @@ class Found:
 
     pair: two lines in any order
     threads: of the example; a set where their order is open
+    lacks: the bytes that a barrier expects and gets, or the arrivals if these are equal
     """
 
     kind: Verdict | None = None
@@ -140,6 +141,7 @@ class Found:
     element: str | None = None
     threads: tuple[tuple[int, int, int], ...] | set[tuple[int, int, int]] | None = None
     block: tuple[int, int, int] | None = None
+    lacks: tuple[int, int] | None = None
     says: str = ""
 
     def check(self, text: str, execution: Execution) -> None:
@@ -152,6 +154,9 @@ class Found:
             "count": finding.count,
         }
         seen |= {"pair": {finding.line, finding.other_line}}
+        if (lack := finding.facts.incomplete) is not None:
+            numbers = (lack.expected_bytes, lack.bytes), (lack.expected_arrivals, lack.arrivals)
+            seen |= {"lacks": numbers[lack.expected_bytes == lack.bytes]}
         if finding.example is not None:
             threads = finding.example.threads
             seen["threads"] = set(threads) if isinstance(self.threads, set) else threads

@@ -64,7 +64,11 @@ __device__ float get(float* at) {
 }
 """
 HELPERS = """__device__ float take(float* s, int i) {
-  return get(s + i);  //@ take
+  return 2 * get(s + i);
+}
+__device__ float two(float* s, int i) {
+  float found = get(s + i);  //@ two
+  return i < 999 ? found : get(s);
 }
 __device__ void both(float* s, int i) {
   unsigned int to = __cvta_generic_to_shared(s + i);
@@ -85,7 +89,8 @@ __device__ __noinline__ void apart(float* s, int i) {
     ("body", "named", "calls"),
     [
         ("set(s + t, 1);  //@ a\n  P[t] = get(s + 63 - t);  //@ b", "ab", ""),
-        ("set(s + t, 1);  //@ a\n  P[t] = take(s, 63 - t);  //@ b", ("a", "take"), "b"),
+        ("set(s + t, 1);  //@ a\n  P[t] = take(s, 63 - t);  //@ b", "ab", ""),
+        ("set(s + t, 1);  //@ a\n  P[t] = two(s, 63 - t);  //@ b", ("a", "two"), "b"),
         ("both(s, t);  //@ a\n  P[t] = get(s + 63 - t);  //@ b", ("both", "b"), "a"),
         ("load<1>(s, M);  //@ a\n  P[t] = s[63 - t];  //@ b", ("load", "b"), "a"),
         ("load<3>(s, M);  //@ a\n  __syncthreads();\n  load<1>(s, M);  //@ b\n  P[t] = s[t];", ("load", "load"), "ab"),

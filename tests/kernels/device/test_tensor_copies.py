@@ -458,7 +458,7 @@ _ENDLESS = {"budget": 5_000}
 def _stages_story(name: str, wanted: object, old: str, new: str) -> Story:
     assert old in _TWO_STAGES
     described = tensor("M", (16, 64), (16, 4))
-    return story(name, wanted, _TWO_STAGES.replace(old, new), described, block=96, **_ENDLESS)
+    return story(name, wanted, _TWO_STAGES.replace(old, new), described, block=96, shapes={"full": (2,)}, **_ENDLESS)
 
 
 def _store_story(name: str, wanted: object, old: str, new: str, **launch: object) -> Story:
@@ -474,7 +474,11 @@ def _load_story(name: str, wanted: object, old: str, new: str, **launch: object)
 
 
 _TOO_FEW = _load_story(
-    "a barrier that expects too many bytes", Found(Verdict.TIME_LIMIT, "wait"), "256", "512", **_ENDLESS
+    "a barrier that expects too many bytes",
+    Found(Verdict.TIME_LIMIT, "wait", lacks=(512, 256)),
+    "256",
+    "512",
+    **_ENDLESS,
 )
 _READ_EARLY = _load_story("a read before the wait", Race("load", "read"), "wait(b0, 0);", "__syncthreads();")
 _UNFENCED = _store_story("no fence before a store", Race("write", "store"), "fence();", "")
@@ -491,7 +495,8 @@ _MISALIGNED = _load_story(
 WRONG = [
     _TOO_FEW, _READ_EARLY, _UNFENCED, _NO_MAP, _MISALIGNED,
     _load_story("a box at half a piece", Found(Verdict.RUNTIME_ERROR, "load"), "m0, 8, 4", "m0, 6, 4"),
-    _load_story("a barrier that expects too few bytes", Found(Verdict.TIME_LIMIT, "wait"), "256", "128", **_ENDLESS),
+    _load_story("a barrier that expects too few bytes", Found(Verdict.TIME_LIMIT, "wait", lacks=(128, 256)), "256",
+          "128", **_ENDLESS),
     _load_story("a barrier that expects no bytes", Race("load", "read"), "expect(b0, 256)", "arrive(b0)"),
     _load_story("the parity of the phase before", Found(Verdict.TIME_LIMIT, "wait"), "wait(b0, 0)", "wait(b0, 1)",
           **_ENDLESS),
@@ -555,8 +560,12 @@ WRONG = [
     _stages_story("a consumer that arrives before it has read", Race("load", "read"),
             "      sum += tile[k % 2][t / 16][t % 16];  //@ read\n      arrive(empty[k % 2]);\n",
             "      arrive(empty[k % 2]);\n      sum += tile[k % 2][t / 16][t % 16];  //@ read\n"),
-    _stages_story("an empty barrier for too many threads", Found(Verdict.TIME_LIMIT), "start(empty[i], 64)",
-            "start(empty[i], 96)"),
+    _stages_story("an empty barrier for too many threads", Found(Verdict.TIME_LIMIT, element="empty[0]",
+                  lacks=(96, 64)), "start(empty[i], 64)", "start(empty[i], 96)"),
+    _stages_story("a second stage that lacks bytes", Found(Verdict.TIME_LIMIT, element="full[1]", lacks=(512, 256)),
+                  "expect(full[k % 2], 256)", "expect(full[k % 2], 256 << k % 2)"),
+    _stages_story("stages that are never filled again", Found(Verdict.TIME_LIMIT, "full", element="full[0]",
+                  lacks=(1, 0)), "k < 8; ++k) {\n        wait(empty", "k < 2; ++k) {\n        wait(empty"),
     story("a reduction of a box that is partly unset", Found(Verdict.UNINITIALIZED_READ, "reduce"), """
   __shared__ alignas(128) float tile[4][16];
   if (t < 60) tile[t / 16][t % 16] = t;
