@@ -154,6 +154,7 @@ class Facts:
     one_warp: whether `__syncwarp()` would order the accesses
     values: an incorrect element's value and the expected one, if both are numbers
     example: the message without the sentences of its diagnoses; "" without any
+    relaxed_arrivals: the lines of relaxed arrivals in the kernel, if a race in a cluster may come from them
     incomplete: the barrier for which a thread waits without end
     """
 
@@ -168,6 +169,7 @@ class Facts:
     values: tuple[float, ...] = ()
     example: str = ""
     diagnoses: tuple[Diagnosed, ...] = ()
+    relaxed_arrivals: tuple[int, ...] = ()
     incomplete: Incomplete | None = None
 
     def diagnosis(self, *keys: str, in_all: bool = False) -> Diagnosed | None:

@@ -59,8 +59,8 @@ class Verdict(StrEnum):
         "resource_limit",
         "Your kernel can't be launched like this.",
         (
-            "Make the block or its tiles smaller. A block has at most 1,024 threads and 64 K registers, and usually "
-            "48 KiB of shared memory."
+            "Make the block or its tiles smaller. A block has at most 1,024 threads and 64 K registers. The exercise "
+            "limits its shared memory."
         ),
     )
     UNSUPPORTED = (
@@ -88,7 +88,7 @@ class Verdict(StrEnum):
     )
     DATA_RACE = (
         "data_race",
-        "Two threads use the same memory in no fixed order.",
+        "Two accesses to the same memory have no fixed order.",
         "Put `__syncthreads()` {between}. Every thread of the block must reach it.",
         "access pair",
         ("one access", "other access"),

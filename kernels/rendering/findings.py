@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kernels.rendering.text_safety import cut, safe, width
+from kernels.launch import is_launch_comment
+from kernels.rendering.text_safety import cut, safe, split_columns, width
 from kernels.rendering.text_style import BOLD, DIM, RED, YELLOW, Style
 from kernels.report.clues import failing_sizes
 from kernels.report.explanation import explanation_of
@@ -17,6 +18,7 @@ MOST_FINDINGS = 5
 _CONTEXT = 1
 _NEAR = 6
 _MOST_CALLS = 3
+_MOST_ROWS = 4
 
 _SIZES_HELP = (Verdict.OUT_OF_BOUNDS, Verdict.UNINITIALIZED_READ, Verdict.BARRIER_DIVERGENCE)
 _EXACT = (Verdict.COMPILE_ERROR, Verdict.REJECTED)
@@ -97,10 +99,14 @@ def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
         if previous is not None and number != previous + 1:
             out.append(f"  {'':>{margin}} ...")
         previous = number
-        line = cut(lines[number - 1], room)
-        out.append(f"  {style.paint(f'{number:>{margin}} {bar}', DIM)} {line}".rstrip())
+        # The mistake may be at the end of a launch comment.
+        several = number in marked and is_launch_comment(lines[number - 1])
+        line = cut(lines[number - 1], room * (_MOST_ROWS if several else 1))
+        rows = split_columns(line, room)
+        for shown, row in zip((str(number), *[""] * len(rows)), rows, strict=False):
+            out.append(f"  {style.paint(f'{shown:>{margin}} {bar}', DIM)} {row}".rstrip())
         if number in marked:
-            out.append(f"  {'':>{margin}} {style.paint(bar, DIM)} {_underline(line, marked[number], room, style)}")
+            out.append(f"  {'':>{margin}} {style.paint(bar, DIM)} {_underline(rows[-1], marked[number], room, style)}")
     return out
 
 

@@ -21,6 +21,7 @@ from kernels.report.source_facts import (
 )
 from kernels.source.loops import Statement
 from kernels.verdict import Finding, Verdict
+from kernels.wording import lines_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,11 @@ _CLUSTER = (
     "Put `cluster.sync()` {between}. All threads of the cluster must reach it. `__syncthreads()` orders only the "
     "threads of one block."
 )
+_RELAXED = (
+    "Arrive without `.relaxed`{relaxed}, or execute `fence.acq_rel.cluster` before. A relaxed arrival doesn't show "
+    "what the thread did before it."
+)
+_STAGES = " In a pipeline, let the threads of all blocks arrive at the empty barrier of the block that copies."
 
 _ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
     ("proxy_fence", lambda race: race.finding.facts.mistake is Mistake.PROXY_FENCE, _PROXY_FENCE),
@@ -181,7 +187,13 @@ _ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
     ("transfer", lambda race: race.finding.facts.mistake is Mistake.TRANSFER, _TRANSFER),
     ("early_transfer", lambda race: race.finding.facts.mistake is Mistake.EARLY_TRANSFER, _EARLY_TRANSFER),
     ("stored_matrix", lambda race: race.finding.facts.mistake is Mistake.STORED_MATRIX, _STORED_MATRIX),
+    ("relaxed", lambda race: bool(race.finding.facts.relaxed_arrivals), _RELAXED),
     ("lifetime", lambda race: race.finding.facts.mistake is Mistake.CLUSTER_LIFETIME, _LIFETIME),
+    (
+        "cluster_transfer",
+        lambda race: race.finding.facts.mistake is Mistake.CLUSTER_RACE and race.copies,
+        _CLUSTER + _STAGES,
+    ),
     ("cluster", lambda race: race.finding.facts.mistake is Mistake.CLUSTER_RACE, _CLUSTER),
     ("update", lambda race: race.adds_up or (race.one_update and not race.outside), _UPDATE),
     ("set_elsewhere", lambda race: race.outside and race.uses(_ATOMIC_OF_IT), _SET_ELSEWHERE),
@@ -221,6 +233,8 @@ def race_step(race: Race) -> Step:
     key, text = next((key, text) for key, fits, text in _ADVICE if fits(race))
     if key == "in_place":
         text += _braces(race)
+    if key == "relaxed":
+        text = text.replace("{relaxed}", f" at {lines_named(race.finding.facts.relaxed_arrivals)}")
     text = text if race.name else text.replace(" of `{name}`", "").replace(" `{name}`", "")
     return Step(f"race.{key}", text)
 

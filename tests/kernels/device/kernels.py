@@ -18,6 +18,7 @@ from kernels.compile.bundle import header_texts
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.device import Budget, Buffer, Execution, Program, load_program, run
 from kernels.exercise.tensor_map import MAP_TYPE, TensorMap
+from kernels.facts import Mistake
 from kernels.launch import Launch
 from kernels.verdict import Example, Finding, Verdict
 
@@ -142,6 +143,7 @@ class Found:
     threads: tuple[tuple[int, int, int], ...] | set[tuple[int, int, int]] | None = None
     block: tuple[int, int, int] | None = None
     lacks: tuple[int, int] | None = None
+    mistake: Mistake | None = None
     says: str = ""
 
     def check(self, text: str, execution: Execution) -> None:
@@ -152,6 +154,7 @@ class Found:
             "line": finding.line,
             "other": finding.other_line,
             "count": finding.count,
+            "mistake": finding.facts.mistake,
         }
         seen |= {"pair": {finding.line, finding.other_line}}
         if (lack := finding.facts.incomplete) is not None:

@@ -587,6 +587,9 @@ WRONG = [
   if (t == 0) { reduce2("inc", m0, 0, 0, tile); commit(); read_done(); }  //@ reduce""", tensor("M", (16, 8), (16, 4))),
     story("a box for a block whose barrier may not be there", Found(Verdict.DATA_RACE), _SEVERAL.replace(
           "meet();  //@ begin", "__syncthreads();"), _M2, **_PAIR),
+    story("a barrier that may not be initialised yet", Found(Verdict.DATA_RACE, mistake=Mistake.CLUSTER_RACE),
+          _SEVERAL.replace("meet();  //@ begin", "__syncthreads();").replace(
+          "  if (t == 0) start", "meet();\nif (t == 0) start"), _M2, **_PAIR),
     story("a box that only one block gets", Found(Verdict.TIME_LIMIT, "wait"), _SEVERAL.replace("b0, 3", "b0, 1"), _M2,
           **_PAIR, **_ENDLESS),
     story("sums in the other block's memory, read too early", Race("reduce", "read"), _PEER.replace(
