@@ -155,6 +155,7 @@ class Facts:
     values: an incorrect element's value and the expected one, if both are numbers
     example: the message without the sentences of its diagnoses; "" without any
     relaxed_arrivals: the lines of relaxed arrivals in the kernel, if a race in a cluster may come from them
+    others_arrive: if a thread uses a stage of a pipeline and never arrives, the lines where others do
     incomplete: the barrier for which a thread waits without end
     """
 
@@ -170,6 +171,7 @@ class Facts:
     example: str = ""
     diagnoses: tuple[Diagnosed, ...] = ()
     relaxed_arrivals: tuple[int, ...] = ()
+    others_arrive: tuple[int, ...] = ()
     incomplete: Incomplete | None = None
 
     def diagnosis(self, *keys: str, in_all: bool = False) -> Diagnosed | None:

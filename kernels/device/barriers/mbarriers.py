@@ -272,6 +272,10 @@ class Mbarriers:
             used = self._used(phase)
             used.arrivals.add(use.instruction.line)
             used.arrived[lanes] = True
+            threads = np.zeros(self._machine.shape.threads, np.bool_)
+            threads[lanes // self._machine.shape.blocks] = True
+            known = self._machine.arrivals.get(use.instruction.line)
+            self._machine.arrivals[use.instruction.line] = threads if known is None else known | threads
         expected, missing = states.expected[first], states.missing[first] - total
         if use.verb is Verb.ARRIVE_DROP:
             expected = expected - total

@@ -166,7 +166,15 @@ def _described(machine: Machine, race: Race, relaxed: tuple[int, ...], *, block_
     mistake = _mistake(race)
     relaxed = relaxed if mistake is Mistake.CLUSTER_RACE else ()
     accesses = _accesses(geometry, race)
-    facts = Facts(mistake, accesses=accesses, together=race.together, one_warp=one_warp, relaxed_arrivals=relaxed)
+    lines = _arrivals_of_others(machine, race)
+    facts = Facts(
+        mistake,
+        accesses=accesses,
+        together=race.together,
+        one_warp=one_warp,
+        relaxed_arrivals=relaxed,
+        others_arrive=lines,
+    )
     if race.together:
         threads = f"Thread {names[0]}{where} and thread {names[1]}{there}"
         message = f"{threads} both {_verb(race, one, plural=True)} {element}{at_line(one.line)}.{end}"
@@ -177,7 +185,24 @@ def _described(machine: Machine, race: Race, relaxed: tuple[int, ...], *, block_
         f"{at_line(other.line)}"
         f"{f'.{end}' if race.atomic else _missing(race, block_barrier=block_barrier)}{_of_relaxed(relaxed)}"
     )
+    if lines:
+        message += f" Thread {names[0]} doesn't arrive itself, and nothing orders it before the arrivals of others"
+        message += f" at {lines_named(lines)}."
     return example, message, facts
+
+
+def _arrivals_of_others(machine: Machine, race: Race) -> tuple[int, ...]:
+    """Return where other threads arrive, if a thread that reads a stage before it is filled again never does."""
+    if _mistake(race) is not Mistake.EARLY_TRANSFER or race.apart or race.earlier.kind is not Kind.READ:
+        return ()
+    found = []
+    for line, threads in machine.arrivals.items():
+        if threads[race.earlier.thread]:
+            return ()
+        # The thread that fills the stage arrives at another barrier.
+        if line is not None and threads.sum() > threads[race.later.thread]:
+            found.append(line)
+    return tuple(sorted(found))
 
 
 def _mistake(race: Race) -> Mistake:

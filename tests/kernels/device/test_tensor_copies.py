@@ -452,13 +452,30 @@ _TWO_STAGES = """
     }
     P[t] = sum;
   }"""
+_OF_WARPS = _TWO_STAGES.replace("start(empty[i], 64)", "start(empty[i], 64 / 32)").replace(
+    "arrive(empty[k % 2]);", "__syncwarp();\n      if (t % 32 == 0) arrive(empty[k % 2]);  //@ arrive"
+)
 _ENDLESS = {"budget": 5_000}
 
 
-def _stages_story(name: str, wanted: object, old: str, new: str) -> Story:
-    assert old in _TWO_STAGES
+def _stages_story(name: str, wanted: object, old: str, new: str, stages: str = _TWO_STAGES) -> Story:
+    assert old in stages
     described = tensor("M", (16, 64), (16, 4))
-    return story(name, wanted, _TWO_STAGES.replace(old, new), described, block=96, shapes={"full": (2,)}, **_ENDLESS)
+    return story(name, wanted, stages.replace(old, new), described, block=96, shapes={"full": (2,)}, **_ENDLESS)
+
+
+RIGHT.append(_stages_story("one thread arrives for its warp", [1792.0 + 8 * t for t in range(64)], "", "", _OF_WARPS))
+
+
+@pytest.mark.parametrize("size", [32, 64])
+def test_a_stage_that_one_thread_releases_for_others(device, size):
+    text = _OF_WARPS.replace("t % 32", f"t % {size}").replace("64 / 32", f"64 / {size}").replace("__syncwarp();", "")
+
+    story = _stages_story("", None, "", "", text)
+    found = only(device.run(story.text, **story.launch))
+
+    assert (found.kind, found.facts.mistake) == (Verdict.DATA_RACE, Mistake.EARLY_TRANSFER)
+    assert found.facts.others_arrive == (line(story.text, "arrive"),)
 
 
 def _store_story(name: str, wanted: object, old: str, new: str, **launch: object) -> Story:
