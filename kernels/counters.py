@@ -28,6 +28,7 @@ class AccessSum:
     ideal_sectors: int = 0
     wavefronts: int = 0
     ideal_wavefronts: int = 0
+    repeats: int = 0
 
     @property
     def conflicts(self) -> int:
@@ -65,6 +66,10 @@ class Run:
     @property
     def global_bytes(self) -> int:
         return sum(self.access["global", verb].bytes for verb in ("load", "store", "bulk load", "bulk store"))
+
+
+HALF_WORK = 16
+"""The tensor work of one operation with factors of half precision."""
 
 
 class Kind(Enum):

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from kernels.counters import Totals
+from kernels.counters import HALF_WORK, Totals
 from kernels.launch import Launch
 
 SECTORS_A_CYCLE = 2
 INSTRUCTIONS_A_CYCLE = 4
 SHARED_BYTES_A_CYCLE = 128
-TENSOR_WORK_A_CYCLE = 16 * 2 * 2048
+TENSOR_WORK_A_CYCLE = HALF_WORK * 2 * 2048
 """Rough costs on one multiprocessor. They only put lines in order."""
 
 
@@ -56,6 +56,7 @@ class AccessEvidence:
     ideal_sectors: the fewest sectors that could hold the requested bytes.
     ptx_requests to ptx_conflicts: counts before the assembler merged accesses
     note: why the two differ, or another remark; "" for none
+    repeats: bulk copies to the place of the same thread's copy before
     """
 
     space: str
@@ -76,6 +77,7 @@ class AccessEvidence:
     ptx_wavefronts: int
     ptx_conflicts: int
     note: str = ""
+    repeats: int = 0
 
     @property
     def sectors_per_request(self) -> float:
@@ -147,7 +149,9 @@ class LineEvidence:
         return max((each.ways for each in self.accesses if each.space == "shared" and each.requests), default=1.0)
 
     def together(self, *spaces: str) -> AccessEvidence | None:
+        """The sums of the accesses; of bulk copies only if there is nothing else."""
         ran = [access for access in self.accesses if access.space in spaces and access.requests]
+        ran = [access for access in ran if not access.verb.bulk] or ran
         if not ran:
             return None
         return replace(ran[0], **{name: sum(getattr(access, name) for access in ran) for name in _COUNTS})

@@ -105,7 +105,7 @@ def _evidence(
         evidence = AccessEvidence(
             space, verb, name, width, now.requests, now.threads, now.bytes,
             now.unique_bytes, now.sectors, now.ideal_sectors, now.segments, now.wavefronts, now.conflicts,
-            before.requests, before.sectors, before.wavefronts, before.conflicts, note,
+            before.requests, before.sectors, before.wavefronts, before.conflicts, note, now.repeats,
         )  # fmt: skip
         lines[line] = (*lines.get(line, ()), evidence)
     return lines

@@ -34,6 +34,7 @@ _MOST_INTERVALS = 64
 _MOST_KINDS = 64
 _MOST_TALLIES = 8192
 _SEGMENT = 128
+_REPEATS = ACCESS_FIELDS.index("repeats")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,6 +120,7 @@ class Counting:
         self._columns = columns
         self._everyone = everyone
         self._kinds: dict[tuple[int | None, int | None], Columns] = {}
+        self._places: dict[tuple[Verb, str], Numbers] = {}
         self._forget()
 
     def _forget(self) -> None:
@@ -250,9 +252,13 @@ class Counting:
         """Count bulk copies of some threads. Few instructions make them, so each is analysed at once."""
         space, name = ("shared", "") if space == CLUSTER else (space, rows.memory.name if rows.memory else "")
         access = Counted((pc,), self._instructions[pc].line, space, verb, 0, -1, 0)
-        values = bulk(rows.addresses, rows.sizes)
+        values = np.zeros((len(ACCESS_FIELDS) + 1, len(rows.lanes)), np.int64)
+        values[:6] = bulk(rows.addresses, rows.sizes)
         if space == "shared":
             values[2:4] = values[5] = 0
+        before = self._places.setdefault((verb, name), np.full(machine.shape.lanes, -1))
+        values[_REPEATS] = before[rows.lanes] == rows.places
+        before[rows.lanes] = rows.places
         total = self._total((access, space, _name(name)))[:, self._columns]
         np.add.at(total, (np.arange(len(values))[:, np.newaxis], rows.lanes % machine.shape.blocks), values)
 

@@ -23,8 +23,9 @@ ACCESS_FIELDS = (
     "ideal_sectors",  # the fewest sectors that hold a request's distinct bytes
     "wavefronts",  # passes through shared memory's banks
     "ideal_wavefronts",  # the passes that the width alone needs
+    "repeats",  # bulk copies to the place of the same thread's copy before
 )
-"""The rows of `AccessCount.values`. Global memory leaves the last two 0, shared memory the four before them.
+"""The rows of `AccessCount.values`. Only shared memory has wavefronts, and only other memory the four rows before them.
 
 A bulk copy of a thread is one request. Its distinct bytes are the bytes of all rows of its box.
 """

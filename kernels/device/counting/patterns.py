@@ -256,5 +256,5 @@ def _of_warps(space: str, width: int, addresses: Numbers, active: Active) -> Num
         found[6:8] = wavefronts(addresses, active, width)
     else:
         found[:6] = (interleaved if space == "local" else coalescing)(addresses, active, width)
-    found[8] = ((addresses % width != 0) & active).any(axis=1)
+    found[-1] = ((addresses % width != 0) & active).any(axis=1)
     return found

@@ -53,11 +53,13 @@ class Rows:
 
     lanes: the threads
     memory: the variable; None if it is unknown
+    places: in shared memory, for each thread
     addresses, sizes: of each row, for each thread
     """
 
     lanes: Lanes
     memory: Allocation | None
+    places: Bytes
     addresses: Bytes
     sizes: Bytes
 
@@ -110,12 +112,12 @@ class BulkCopy:
     def moved(self, machine: Machine, mask: Mask | None) -> Iterator[tuple[str, bool, Rows]]:
         """What the threads of the mask copied: the space apart from their shared memory, and whether from there."""
         loads = self.spaces[0] == "global"
-        place, space = (self.source, "global") if loads else (self.target, self.spaces[1])
-        lanes = machine.active(mask)
-        addresses = values_of(machine, place.register, lanes) + place.displacement
+        far, near = (self.source, self.target) if loads else (self.target, self.source)
+        space, lanes = "global" if loads else self.spaces[1], machine.active(mask)
+        addresses, places = (values_of(machine, each.register, lanes) + each.displacement for each in (far, near))
         memory = machine.memory.find("global", int(addresses[0])) if len(lanes) and space == "global" else None
         sizes = values_of(machine, self.size, lanes)
-        yield space, loads, Rows(lanes, memory, addresses[:, np.newaxis], sizes[:, np.newaxis])
+        yield space, loads, Rows(lanes, memory, places, addresses[:, np.newaxis], sizes[:, np.newaxis])
 
     def _copy(self, machine: Machine, mask: Mask | None, size: int, ends: Ends) -> None:
         reading = Site(self.pc, self.line, self.spaces[0], _PIECE, Kind.READ)

@@ -106,7 +106,8 @@ class TensorCopy:
         for tensor, lanes in self._tensors(machine, mask):
             boxes = Boxes.at(tensor.map, lanes, self._corners(machine, lanes), elements=False)
             starts, sizes = boxes.rows()
-            yield "global", self.form.load, Rows(lanes, tensor.memory, tensor.memory.start + starts, sizes)
+            places = values_of(machine, self.tile.register, lanes) + self.tile.displacement
+            yield "global", self.form.load, Rows(lanes, tensor.memory, places, tensor.memory.start + starts, sizes)
 
     def _corners(self, machine: Machine, lanes: Lanes) -> NDArray[np.int64]:
         return np.stack([values_of(machine, register, lanes) for register in self.corner], axis=1)
