@@ -9,8 +9,19 @@ import pytest
 from kernels.analysis.first_look import first_look
 from kernels.analysis.subject import Subject
 from kernels.counters import Totals
-from kernels.evidence import AccessEvidence, Advice, GoalResult, Light, LineEvidence, ResourceTime, TheoryRow, Verb
+from kernels.evidence import (
+    AccessEvidence,
+    Advice,
+    GoalResult,
+    Light,
+    LineEvidence,
+    ResourceTime,
+    State,
+    TheoryRow,
+    Verb,
+)
 from kernels.occupancy import Occupancy
+from kernels.rendering.page.bounds import roofline_of
 from tests.kernels.analysed import analysed, solution
 from tests.kernels.subjects import subject
 from tests.kernels.test_checklist import SWAPPED
@@ -139,6 +150,26 @@ LOOPS = """
 }
 """
 HEAD = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {"
+
+
+@pytest.mark.parametrize("stages", [1, 2])
+def test_a_pipeline_of_one_stage_is_told_of_more(stages):
+    text = solution("hopper-wgmma").read_text("utf-8").replace("#define STAGES 2", f"#define STAGES {stages}")
+    made = analysed(text, "hopper-wgmma", 128, ranking=128)
+
+    place = next(number for number, each in enumerate(text.splitlines(), 1) if "asm volatile(" in each and number > 40)
+    assert [each.line for each in made.evidence.advice if "stages" in each.text] == [place] * (stages == 1)
+    totals = made.evidence.totals
+    assert (totals.bulk_load_bytes, totals.product_bytes) == (2 * 2 * 128**3 // 64, 2 * 2 * 128**3 // 64)
+    assert (totals.tensor_flops, totals.tensor_instructions) == (2 * 128**3, 2 * 128**3 // (2 * 16 * 64 * 16))
+    states = {row.key: row.state for row in made.evidence.checklist}
+    assert (states["tiling"], states["occupancy"]) == (State.YES, State.NOT_NEEDED)
+    (light,) = made.evidence.light
+    assert {"tensor", "bulk"} <= {each.resource for each in light.resources}
+    assert made.arch == "sm_90a"
+    roof = roofline_of(made)
+    assert roof is not None
+    assert roof.roofs.peak == pytest.approx(1.07e6, rel=0.01)
 
 
 def bulk(verb: Verb = Verb.BULK_LOAD, *, copies: int = 16, sectors: int = 4096, needed: int = 4096, repeats: int = 0):
