@@ -61,7 +61,7 @@ def _occupancy(subject: Subject) -> _Judged:
         f"{_percent(found.share)} of its limit" + (f", limited by {limit}." if limit and found.share < 1 else ".")
     )
     if subject.totals.product_bytes:
-        evidence += " `wgmma` and bulk copies run while their warps go on, so few warps can be enough."
+        evidence += " wgmma and bulk copies run while their warps go on, so few warps can be enough."
         return _Judged(State.NOT_NEEDED, evidence, "")
     advice = next(advice for name, advice in _OCCUPANCY_ADVICE.items() if name in found.limit.lower())
     return _Judged(_graded(found.share, _GOOD_OCCUPANCY, _FAIR_OCCUPANCY), evidence, advice)

@@ -125,7 +125,7 @@ _RESOURCES = (
         "l1_data",
         "L1 and shared memory",
         lambda work: _delivered(work.totals) / work.device.l1_bytes,
-        "Passes over the banks of shared memory, including conflicts. Sectors that L1 delivers. What `wgmma` reads.",
+        "Passes over the banks of shared memory, including conflicts. Sectors that L1 delivers. What wgmma reads.",
     ),
     _Resource(
         "bulk",
