@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 
+from kernels.compile.bundle import header_texts
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.device import load_program
 from kernels.evidence import StageTable
@@ -17,7 +18,7 @@ from kernels.rendering.page.charts.stages import stage_picture
 from kernels.rendering.phases import render_stages
 from kernels.source.source_file import Source, read_source
 from kernels.wire import from_plain, to_plain
-from tests.kernels.device.kernels import CACHE, header_texts
+from tests.kernels.device.kernels import CACHE
 from tests.marks import linux
 
 pytestmark = linux
@@ -65,7 +66,7 @@ def test_boxes_go_round_through_two_stages():
         [(third, "used"), (last, "ahead")],
         [(third, "over"), (last, "used")],
     ]
-    assert [tile for tile, state in sum(held(table, "N"), []) if state == "used"] == [
+    assert [tile for phase in held(table, "N") for tile, state in phase if state == "used"] == [
         f"[{at}..{at + 63}][0..63]" for at in (0, 64, 128, 192)
     ]
     assert from_plain(StageTable, to_plain(table)) == table

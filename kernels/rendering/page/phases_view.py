@@ -25,7 +25,7 @@ from kernels.wording import lines_named, sizes_text
 
 _MOST_DRAWN = 100_000
 _WIDE = 560
-_STAGES = "The pictures show what its first block has in shared memory when it begins to use the tiles of a phase."
+_STAGES = "The pictures show the shared memory of its first block at the moment when each phase begins."
 _WIDTH = re.compile(r'<svg [^<>]*?\bwidth="(\d+)"')
 _MOST_PHASES, _MOST_THREADS, _MOST_BLOCKS = 8, 32, 16
 
