@@ -144,6 +144,7 @@ def _small_tiles(subject: Subject) -> Iterator[_Candidate]:
     tensor, light = subject.milliseconds("tensor"), subject.light
     if light is None or not subject.of_tensor_cores or light.milliseconds < _CLEARLY * tensor:
         return
+    line = None
     times = f"{light.milliseconds / tensor:.2g} times as long as the tensor cores (modelled)"
     if light.limit == "l1_data" and _reads_shared_memory(subject):
         larger = "Let each `wgmma` have more columns" if subject.totals.product_bytes else "Let each warp compute more"
@@ -153,9 +154,15 @@ def _small_tiles(subject: Subject) -> Iterator[_Candidate]:
             f"Copying the tiles needs {times}. Let each block compute a larger tile of the output. Or copy a tile to "
             "all blocks of a cluster at once."
         )
+    elif light.limit in {"l1_tags", "lsu", "l2", "dram"} and not subject.shares and subject.reading_line is not None:
+        line = subject.reading_line
+        text = (
+            f"Line {line} reads what tensor cores multiply from global memory, and that needs {times}. Load tiles into "
+            "shared memory, and let several warps use them."
+        )
     else:
         return
-    yield _Candidate(_whole_cost(subject) * (1 - tensor / light.milliseconds), Advice(text))
+    yield _Candidate(_whole_cost(subject) * (1 - tensor / light.milliseconds), Advice(text, line))
 
 
 def _reads_shared_memory(subject: Subject) -> bool:

@@ -215,10 +215,11 @@ def test_boxes_of_narrow_rows_are_told_to_be_wider(sectors, named):
         ("l1_data", 1.05, {"product_bytes": 4096}, ""),
         ("bulk", 2, {"product_bytes": 4096}, "larger tile of the output"),
         ("l1_tags", 2, {"product_bytes": 4096}, ""),
+        ("l1_tags", 2, {"global_load_sectors": 1024}, "from global memory"),
     ],
 )
 def test_what_brings_too_little_to_tensor_cores_is_named(limit, times, totals, named):
-    known = ("more columns", "each warp compute more", "larger tile of the output")
+    known = ("more columns", "each warp compute more", "larger tile of the output", "from global memory")
     made = on_tensor_cores(bulk(), limit, times, **totals)
     assert texts_of(made, *known) == [each == named for each in known]
 
