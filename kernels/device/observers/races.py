@@ -51,12 +51,19 @@ class RaceObserver(Unwatched):
     """Follows one launch, chunk by chunk.
 
     lines: the lines of the instructions
+    relaxed: the lines of relaxed arrivals
     severity: of a race between two threads of one warp
     by_order: whether to report atomics that don't commute, too. Such a kernel may be correct
     """
 
     def __init__(
-        self, lines: tuple[int | None, ...], severity: Severity, suspects: Suspects, *, by_order: bool = False
+        self,
+        lines: tuple[int | None, ...],
+        relaxed: tuple[int, ...],
+        severity: Severity,
+        suspects: Suspects,
+        *,
+        by_order: bool = False,
     ) -> None:
         self._lines = lines
         self._severity = severity
@@ -79,7 +86,7 @@ class RaceObserver(Unwatched):
         self._event = 0
         self._since = 0
         self._found = Counter[frozenset[int]]()
-        self._report = RaceReport()
+        self._report = RaceReport(relaxed)
 
     def start(self, machine: Machine) -> None:
         self._machine = machine
