@@ -1,5 +1,3 @@
-#include <cstdint>
-
 __device__ unsigned smem(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
 __device__ void store(void* to, const void* from, int bytes) {
@@ -10,28 +8,27 @@ __device__ void store(void* to, const void* from, int bytes) {
 
 #define proxy_fence() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
 
-// A block has up to 8 rounds of values. The last block may have none, and its state is all zeros.
-//!tilelab block=(BLOCK_SIZE/4) grid=(ceil(n/(2*BLOCK_SIZE)))
-__device__ float scratch[64][BLOCK_SIZE / 4];
-
-__global__ void reduceKernel(float* input, float* output, int n) {
-    __shared__ alignas(16) float state[BLOCK_SIZE / 4];
-    int t = threadIdx.x, threads = blockDim.x, first = blockIdx.x * 8 * threads;
-    int rounds = (min(n - first, 8 * threads) - 1) / threads;
+// The rounds add all tiles of the block's rows but the first. A matrix with one column of tiles has no round.
+__global__ void rowSums(float* M, float* Sums, int Width) {
+    __shared__ alignas(16) float state[TILE_WIDTH];
+    int t = threadIdx.x, first = blockIdx.x * TILE_WIDTH, rounds = Width / TILE_WIDTH - 1;
+    auto sum_of_tile = [&](int tile) {
+        float sum = 0;
+        for (int c = 0; c < TILE_WIDTH; ++c) sum += M[(first + t) * Width + tile * TILE_WIDTH + c];
+        return sum;
+    };
     state[t] = 0;
     proxy_fence();
     for (int round = 0; round < rounds; ++round) {
-        state[t] += input[first + round * threads + t];
+        state[t] += sum_of_tile(round + 1);
         proxy_fence();
         __syncthreads();
     }
     __syncthreads();
     if (t == 0) {
-        store(scratch[blockIdx.x], state, sizeof(state));
+        store(Sums + first, state, sizeof(state));
         asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
-        float sum = 0;
-        for (int i = 0; i < threads; ++i) sum += scratch[blockIdx.x][i];
-        for (int i = first + rounds * threads; i < min(n, first + 8 * threads); ++i) sum += input[i];
-        output[blockIdx.x] = sum;
     }
+    __syncthreads();
+    Sums[first + t] += sum_of_tile(0);
 }
