@@ -324,6 +324,68 @@ class PhaseTable:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of shared memory that asynchronous copies fill with tiles of one operand, one after the other.
+
+    number: among the stages of the operand
+    array, first, last: the array, and the first and the last byte in it
+    """
+
+    operand: str
+    number: int
+    array: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """A tile that is copied to a stage: rows and columns of the operand, first and last of each.
+
+    stage: its place in `StageTable.stages`
+    phase: the phase that uses it
+    line: of the copies
+    """
+
+    stage: int
+    phase: int
+    rows: tuple[int, int]
+    columns: tuple[int, int]
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StagePhase:
+    """The moment at which a phase begins to use its tiles.
+
+    lines: that read the tiles
+    held: for each stage, the place of its last fill in `StageTable.fills`; None if there was none yet
+    """
+
+    number: int
+    lines: tuple[int, ...]
+    held: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StageTable:
+    """The stages of a pipeline in a small run of the kernel: what the first block copies ahead, and when it uses it.
+
+    matrices: (rows, columns) of the operands by name
+    note: what is missing
+    """
+
+    sizes: Mapping[str, int]
+    tile: int
+    launch: Launch
+    matrices: Mapping[str, tuple[int, int]]
+    stages: tuple[Stage, ...]
+    fills: tuple[Fill, ...]
+    phases: tuple[StagePhase, ...]
+    note: str = ""
+
+
 PTX_ONLY = (
     "The machine code of this kernel can't be read, so counts are from the PTX. "
     "The hardware may join neighbouring accesses and make fewer requests."
@@ -364,6 +426,7 @@ class Evidence:
     advice: tuple[Advice, ...] = ()
     goals: tuple[GoalResult, ...] = ()
     phases: PhaseTable | None = None
+    stages: StageTable | None = None
     notes: tuple[str, ...] = field(default=())
     sass: tuple[CodeLine, ...] = ()
 

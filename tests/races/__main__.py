@@ -75,8 +75,7 @@ def main(arguments: list[str]) -> int:
     batches = [seeds[at : at + _BATCH] for at in range(0, len(seeds), _BATCH)]
     tally = Tally()
     shown = tally.began
-    family = "asynchronous" if options.asynchronous else "generate_open" if options.open else "generate"
-    for comparison in _compared(batches, FAMILIES[family], options.processes):
+    for comparison in _compared(batches, FAMILIES[options.family], options.processes):
         tally.add(comparison)
         if comparison.differs:
             print(described(comparison), flush=True)
@@ -86,7 +85,7 @@ def main(arguments: list[str]) -> int:
     print(tally.table())
     print(tally.line())
     if options.keep and tally.differing:
-        keep(family, (each.seed for each in tally.differing))
+        keep(options.family, (each.seed for each in tally.differing))
         print(f"The seeds are now in {KEPT}.")
     return 1 if tally.differing else 0
 
@@ -128,8 +127,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("kernels", type=int, nargs="?", default=20_000, help="how many (20000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first kernel (0); the next has the next")
     parser.add_argument("--processes", type=int, default=multiprocessing.cpu_count(), help="how many at once")
-    parser.add_argument("--open", action="store_true", help="kernels with atomics in an open order")
-    parser.add_argument("--asynchronous", action="store_true", help="kernels with bulk copies and their barriers")
+    parser.add_argument("--family", choices=FAMILIES, default="races", help="what the kernels have (races)")
     parser.add_argument("--keep", action="store_true", help=f"add seeds that differ to {KEPT.name}")
     return parser.parse_args(arguments)
 

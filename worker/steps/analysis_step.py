@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kernels.counters import Totals
-from kernels.evidence import CodeLine, Evidence, Extent, LineEvidence, PhaseTable
+from kernels.evidence import CodeLine, Evidence, Extent, LineEvidence, PhaseTable, StageTable
 from kernels.judging.plan import CasePlan, Plan
 from kernels.verdict import Finding, Verdict, errors_of
 from kernels.wire import from_plain, to_plain
@@ -85,10 +85,10 @@ def warm_up() -> None:
     """Load all modules of this step, because the sandbox can't open files later."""
     from kernels.analysis import hardware, sass, scaling
     from kernels.device.ptx import likeness
-    from kernels.phases import table as phases
+    from kernels.phases import stages, table
     from worker.steps import check_step as steps
 
-    assert all((hardware, phases, sass, scaling, likeness))
+    assert all((hardware, stages, table, sass, scaling, likeness))
     steps.warm_up()
 
 
@@ -147,7 +147,7 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
     lines, left = _bounded(executed.lines)
     if left:
         notes.append(f"The {left} lines with the fewest instructions are left out.")
-    phases, light = _phases(request.phases), None
+    phases, stages, light = *_phases(request.phases), None
     if request.light is not None:
         light = _light(request, loaded, request.light, sass)
     evidence = Evidence(
@@ -155,6 +155,7 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
         lines=lines,
         totals=executed.totals,
         phases=phases,
+        stages=stages,
         notes=tuple(dict.fromkeys([*notes, *executed.notes])),
         sass=_listing(request),
     )
@@ -316,21 +317,24 @@ def _barriers(program: Program, counts: Counts, case: CasePlan) -> float | None:
     return warps / (-(-case.launch.threads // 32) * case.launch.blocks)
 
 
-def _phases(small: SmallRun | None) -> PhaseTable | None:
+def _phases(small: SmallRun | None) -> tuple[PhaseTable | None, StageTable | None]:
+    """The phases of a small run: of each thread, or with tensor cores those of the block's pipeline."""
     from kernels import device
     from kernels.judging.judge import constants
+    from kernels.phases.stages import multiplies_matrices, stage_table
     from kernels.phases.table import phase_table
 
     if small is None:
-        return None
+        return None, None
     try:
         loaded = _load(small.module)
     except (device.Unsupported, device.Malformed):
-        return None
+        return None, None
     case = small.plan.cases[0]
-    return phase_table(
-        loaded.program, small.plan, case, symbols=loaded.named(case.symbols), state=loaded.named(constants(case))
-    )
+    if multiplies_matrices(loaded.program):
+        return None, stage_table(loaded.program, small.plan, case)
+    symbols, state = loaded.named(case.symbols), loaded.named(constants(case))
+    return phase_table(loaded.program, small.plan, case, symbols=symbols, state=state), None
 
 
 CHECK, COUNT = "check", "count"

@@ -154,6 +154,7 @@ def run(
     count: bool = False,
     blocks: Sequence[int] | None = None,
     wrap: Wrap | None = None,
+    watch: Unwatched | None = None,
     sizes: str = "",
     carries: bool = False,
 ) -> Execution:
@@ -168,6 +169,7 @@ def run(
     count: whether to count accesses, branches and instructions
     blocks: the numbers of the blocks to run; None runs the whole grid
     wrap: wraps every step, to observe it
+    watch: gets all events, if nothing looks for races
     sizes: of the case, for messages
     carries: whether a later launch gets all memory, not only values
 
@@ -186,7 +188,8 @@ def run(
 
     with np.errstate(all="ignore"):
         if not (observe and races):
-            return _whole(run_once(Unwatched(), frozenset()).result)
+            names = frozenset(buffer.name for buffer in buffers) if watch else frozenset()
+            return _whole(run_once(watch or Unwatched(), names).result)
         written = frozenset(buffer.name for buffer in buffers if not buffer.initialised)
         return _whole(_with_races(prepared, run_once, launch.threads, written, warp_races, carries=carries))
 

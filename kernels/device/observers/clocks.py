@@ -67,7 +67,9 @@ def offsets_of(
 Proxy = str
 """The async proxy by the memory that it accesses: "shared" or "global"."""
 
-Scope = Strength | Proxy
+Scope = Strength | Proxy | tuple[Proxy]
+"""Of a fence. The tuple stands for what was shown to a proxy before the last fence for threads."""
+
 Pending = Strength | tuple[Strength, Proxy]
 Grid = NDArray[np.bool_]
 Groups = NDArray[np.int64]
@@ -228,9 +230,9 @@ class Clocks:
         numbers = self._released.get(self._narrow)
         known = NOTHING if numbers is None else self._released_by(numbers, threads, column)
         shown: dict[Scope, int] = {
-            proxy: self._released_by(self._released[proxy], threads, column)
+            proxy: self._released_by(self._released[proxy,], threads, column)
             for proxy in self._proxies
-            if known and proxy in self._released
+            if known and (proxy,) in self._released
         }
         block = int(self._blocks[column])
         if (numbers := self._released.get(BEGIN)) is not None:
@@ -351,6 +353,9 @@ class Clocks:
 
     def release(self, mask: Mask | None, scope: Strength) -> None:
         self._fence(mask, [kind for kind in self._scopes if kind <= scope])
+        for proxy in self._proxies:
+            if (shown := self._released.get(proxy)) is not None:
+                self._released[proxy,] = np.where(self._whole(mask), shown, self._ids(self._released.get((proxy,))))
 
     def fence_proxy(self, mask: Mask | None, proxies: Sequence[Proxy]) -> None:
         self._proxies.update(dict.fromkeys(proxies))
@@ -457,7 +462,7 @@ class Clocks:
             scope, proxy = (kind, None) if isinstance(kind, Strength) else kind
             number = self.knowledge.join(self._made(scope, thread, column), current)
             if number and proxy is not None:
-                number = self._made(proxy, thread, column)
+                number = self._made(proxy if now else (proxy,), thread, column)
             if number:
                 location[key] = self.knowledge.join(location.get(key, NOTHING), number)
 

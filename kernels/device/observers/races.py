@@ -331,9 +331,9 @@ class RaceObserver(Unwatched):
             remote = np.array([each.name in self._suspects.remote for each in self._allocations], np.bool_)
             lasting |= remote[entries["site"]] & ~self._known_in_cluster(entries, passed)
         lasting &= ~np.isin(entries["event"] >> LANE_BITS, under_way)
-        # After so many races, more accesses to racing cells would only raise the count.
+        # After so many races, more accesses of an instruction to racing cells would only raise the count.
         enough = self._found.total() > _ENOUGH
-        lasting &= self._order(one_block=True).ends(entries) | (suspects & (not enough))
+        lasting &= self._order(one_block=True).ends(entries, by_site=enough) | (suspects & (not enough))
         self._rows = entries.compress(lasting)
         used = {*np.unique(self._rows["when"]).tolist(), *self._grid_moments, self._moment}
         used |= {noted.when for noted in self._block}

@@ -8,12 +8,13 @@ from typing import Any
 
 from kernels.analysis.model import Analysis
 from kernels.counters import COUNTERS, GLOBAL, SHARED, WORK, Counter, Kind, Totals, by_ptx
+from kernels.evidence import Evidence
 from kernels.rendering.checklist import STATES
 from kernels.rendering.page import numbers
 from kernels.rendering.page.bounds import RESOURCES, occupancy_view, roofline_of
 from kernels.rendering.page.listing.margin import listing, parts
 from kernels.rendering.page.listing.marks import marks
-from kernels.rendering.page.phases_view import phases_view
+from kernels.rendering.page.phases_view import PhasesView, phases_view, stages_view
 from kernels.rendering.page.summary import facts, figures, ran_text
 
 
@@ -155,9 +156,15 @@ def context(analysis: Analysis, source: str) -> Mapping[str, Any]:
         "occupancy": occupancy_view(analysis),
         "resources": RESOURCES,
         "states": STATES,
-        "phases": phases_view(evidence.phases) if evidence.phases else None,
+        "phases": _phases(evidence),
         "measured": None,
     }
+
+
+def _phases(evidence: Evidence) -> PhasesView | None:
+    if evidence.stages is not None:
+        return stages_view(evidence.stages)
+    return phases_view(evidence.phases) if evidence.phases else None
 
 
 def line_count(source: str) -> int:
