@@ -614,6 +614,8 @@ WRONG = [
           "wait(b0, 0);", "meet();") + "\n  wait(b0, 0);", **_PAIR),
     story("sums of what no fence shows to the copy", Race("own", "reduce"), _PEER.replace(
           "own[t] = t;  //@ own\n  fence();", "fence();\n  own[t] = t;  //@ own"), **_PAIR),
+    story("a block that ends while its copy to the other one may read", Found(Verdict.DATA_RACE, "reduce"),
+          _PEER.removesuffix("meet();"), **_PAIR),
     story("a box for a third block of two", Found(Verdict.RUNTIME_ERROR, "load"), _SEVERAL.replace("b0, 3", "b0, 7"),
           _M2, **_PAIR),
     story("a load into a tile that is still being stored", Race("store", "load"), """
