@@ -255,10 +255,14 @@ def _numbered(cases: Sequence[CasePlan]) -> tuple[CasePlan, ...]:
 
 
 def select_cases(plan: Plan, text: str) -> Plan:
-    """Only the cases whose name, or name in words, contains the text as whole words."""
-    names = {case.name: f" {case.name} \n {case_words(case.name)} " for case in plan.cases}
-    chosen = [case for case in plan.cases if f" {text.strip()} " in names[case.name]]
+    """Only the cases that have each word of the text in their name, or in their name in words."""
+    wanted = _words(text)
+    chosen = [case for case in plan.cases if wanted and wanted <= _words(f"{case.name} {case_words(case.name)}")]
     return replace(plan, cases=_numbered(chosen))
+
+
+def _words(text: str) -> set[str]:
+    return set(text.replace(",", " ").lower().split())
 
 
 def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case, turn: int) -> CasePlan:

@@ -161,7 +161,9 @@ _PROXY_FENCE = (
 )
 _REGISTER_FENCE = (
     "Let all four warps execute `wgmma.fence.sync.aligned` before `wgmma`{at}. It must follow the last write to the "
-    "registers of the sums and of the left factor. Products of one shape on the same sums need no fence between them."
+    "registers of the sums and of the left factor. Products of one shape on the same sums need no fence between them. "
+    "If the fence is there, the compiler moved a write past it. Name each register before the fence: "
+    '`asm volatile("" : "+f"(sum) :: "memory")`.'
 )
 _WAITS: Mapping[Operation | None, str] = {
     Operation.BULK_LOAD: (

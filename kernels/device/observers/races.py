@@ -312,7 +312,7 @@ class RaceObserver(Unwatched):
 
     def _entries(self, noted: Noted, suspects: Mapping[str, Flags], *, alike: bool = False) -> Entries:
         name = noted.access.allocation.name
-        return noted.entries(self._suspects.unit(name), suspects[name], alike=alike)
+        return noted.entries(self._suspects.unit(name), self._suspects.cells(suspects, name), alike=alike)
 
     def _keep(self, entries: Entries, suspects: Flags, passed: NDArray[np.int64]) -> None:
         """Keep what may race with later accesses: copies under way, and the last accesses to ordered cells."""

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.device import Argument, Budget, Buffer, run
+from kernels.device.counting.counts import ACCESS_FIELDS, Verb
 from kernels.exercise.tensor_map import TensorMap, rows_apart
 from kernels.exercise.values import ElementType
 from kernels.facts import Mistake
@@ -613,6 +614,8 @@ WRONG = [
           "wait(b0, 0);", "meet();") + "\n  wait(b0, 0);", **_PAIR),
     story("sums of what no fence shows to the copy", Race("own", "reduce"), _PEER.replace(
           "own[t] = t;  //@ own\n  fence();", "fence();\n  own[t] = t;  //@ own"), **_PAIR),
+    story("a block that ends while its copy to the other one may read", Found(Verdict.DATA_RACE, "reduce"),
+          _PEER.removesuffix("meet();"), **_PAIR),
     story("a box for a third block of two", Found(Verdict.RUNTIME_ERROR, "load"), _SEVERAL.replace("b0, 3", "b0, 7"),
           _M2, **_PAIR),
     story("a load into a tile that is still being stored", Race("store", "load"), """
@@ -646,6 +649,43 @@ def test_a_wrong_copy(device, story):
 )  # fmt: skip
 def test_a_wrong_copy_knows_what_is_missing(device, story, mistake):
     assert only(device.run(story.text, **story.launch)).facts.mistake is mistake
+
+
+_KNOWN = {each.name: each for each in RIGHT}
+_INTO = ("global", Verb.BULK_LOAD, "M")
+
+
+@pytest.mark.parametrize(
+    ("name", "access", "copies", "sectors", "moved"),
+    [
+        ("two dimensions", _INTO, [1], 8, 256),
+        ("a box at (-8, -2)", _INTO, [1], 2, 64),
+        ("a box at (-16, 5)", _INTO, [0], 0, 0),
+        ("a box at (4, 1)", _INTO, [1], 12, 256),  # rows begin in the middle of sectors
+        ("a store, whose outside isn't written", ("global", Verb.BULK_STORE, "P"), [1], 6, 192),
+        ("a box for both blocks of a cluster", _INTO, [1, 0], 8, 256),
+        ("bytes for both blocks of a cluster", _INTO, [1, 0], 8, 256),
+        ("sums in the other block's memory", ("shared", Verb.BULK_STORE, ""), [1, 1], 0, 512),
+    ],
+)
+def test_counts_of_a_copy(device, name, access, copies, sectors, moved):
+    known = _KNOWN[name]
+    ran = device.run(known.text, **known.launch, count=True)
+
+    (found,) = (each for each in ran.counts.accesses if each.verb.bulk)
+    rows = dict(zip(ACCESS_FIELDS, found.values, strict=True))
+    assert (found.space, found.verb, found.name) == access
+    assert rows["requests"].tolist() == copies
+    assert (rows["sectors"].sum(), rows["unique_bytes"].sum(), rows["repeats"].sum()) == (sectors, moved, 0)
+
+
+@pytest.mark.parametrize(("name", "repeats"), [("a tile of both blocks, again and again", 3), ("a producer warp", 0)])
+def test_counts_of_copies_to_the_place_of_the_copy_before(device, name, repeats):
+    known = next(each for each in RIGHT if each.name.startswith(name))
+    ran = device.run(known.text, **known.launch, count=True)
+
+    found = [each.values[ACCESS_FIELDS.index("repeats")].sum() for each in ran.counts.accesses if each.verb.bulk]
+    assert sum(found) == repeats
 
 
 @pytest.mark.parametrize("seed", range(2))
