@@ -131,8 +131,8 @@ def _callers(program: Program) -> Mapping[int | None, tuple[int, ...]]:
     """Return the lines of the kernel that call a helper function, by the helper's line that findings name."""
     found: dict[int | None, set[int]] = {}
     for item in program.instructions:
-        if item.inlined and item.line != item.inlined[-1]:
-            found.setdefault(item.line, set()).add(item.inlined[-1])
+        if item.call is not None:
+            found.setdefault(item.line, set()).add(item.call)
     return {line: tuple(calls) for line, calls in found.items()}
 
 

@@ -23,6 +23,7 @@ class Party:
     value: for an atomic that sets a value, the value
     operation: the operation of the thread that makes it; None if the thread makes it itself
     by_warp: whether all threads of its warp make it together
+    call: if its line is in a helper function, the kernel's line that calls it
     """
 
     block: int
@@ -32,6 +33,7 @@ class Party:
     value: str = ""
     operation: Operation | None = None
     by_warp: bool = False
+    call: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Race:
 
     together: both are one execution of one instruction
     atomic: both are atomics, so only their order is open
+    calls: the kernel's lines that call the helper functions with the accesses, of all such races
     owner: the block whose shared memory it is, by number, in a launch with clusters
     unshown: the accesses are in order, but the later one is a transfer to which no fence has shown the earlier write
     """
@@ -53,6 +56,7 @@ class Race:
     atomic: bool = False
     unshown: bool = False
     owner: int | None = None
+    calls: frozenset[int] = frozenset()
 
     @property
     def apart(self) -> bool:
@@ -84,11 +88,12 @@ class RaceReport:
         """Count a race, and keep the best example."""
         key = frozenset({race.earlier.line, race.later.line}), race.severity, race.atomic, race.unshown
         known = self._races.get(key)
+        calls = frozenset(party.call for party in (race.earlier, race.later) if party.call is not None)
         if known is None:
-            self._races[key] = race
+            self._races[key] = replace(race, calls=calls)
         else:
             best = race if known.near and not race.near else known
-            self._races[key] = replace(best, count=known.count + race.count)
+            self._races[key] = replace(best, count=known.count + race.count, calls=known.calls | calls)
 
     def outlive(self, line: int | None, found: Outlived) -> None:
         """Count accesses of a line to memory of a block that may not exist then. Keep the first example."""
@@ -116,6 +121,7 @@ class RaceReport:
                 race.count,
                 partial(_described, machine, race, self._relaxed, block_barrier=block_barrier),
                 other_line=race.earlier.line,
+                calls=race.calls,
                 severity=race.severity,
             )
 

@@ -444,8 +444,9 @@ class RaceObserver(Unwatched):
         value = stored_text(int(entry["value"]), site.size) if site.stores else ""
         transfer = bool(entry["home"] < 0)
         who, line = (int(entry["block"]), int(entry["thread"])), self._lines[site.pc]
-        operation = operation_of(self._program.instructions[site.pc]) if transfer else None
-        return Party(*who, site.kind, line, value, operation, site.by_warp)
+        item = self._program.instructions[site.pc]
+        operation = operation_of(item) if transfer else None
+        return Party(*who, site.kind, line, value, operation, site.by_warp, item.call)
 
     def _settled(self, one: int, other: int) -> bool:
         """Whether so many races of two instructions are known that more would show nothing new."""

@@ -93,7 +93,12 @@ __device__ __noinline__ void apart(float* s, int i) {
         ("set(s + t, 1);  //@ a\n  P[t] = two(s, 63 - t);  //@ b", ("a", "two"), "b"),
         ("both(s, t);  //@ a\n  P[t] = get(s + 63 - t);  //@ b", ("both", "b"), "a"),
         ("load<1>(s, M);  //@ a\n  P[t] = s[63 - t];  //@ b", ("load", "b"), "a"),
-        ("load<3>(s, M);  //@ a\n  __syncthreads();\n  load<1>(s, M);  //@ b\n  P[t] = s[t];", ("load", "load"), "ab"),
+        ("load<3>(s, M);  //@ a\n  __syncthreads();\n  load<1>(s, M);  //@ b\n  P[t] = s[t];", ("load", "load"), "a"),
+        (
+            "load<1>(s, M);  //@ a\n  P[t] = s[63 - t];  //@ b\n  __syncthreads();\n  load<1>(s, M);\n  P[t] += s[t];",
+            ("load", "b"),
+            "a",
+        ),
         ("s[t] = 1;  //@ a\n  apart(s, 63 - t);  //@ b\n  P[t] = 1;", ("a", "apart"), "b"),
         ("auto own = [&](int i) { s[i] = 1; };  //@ a\n  own(t);  //@ b\n  P[t] = s[63 - t];  //@ c", "ac", "b"),
     ],
