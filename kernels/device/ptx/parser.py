@@ -186,7 +186,7 @@ class _FunctionReader:
         self._variables = VariableReader(tokens, self._scopes.declare)
         self._line: int | None = None
         self._place = _Place()
-        self._places: dict[tuple[int, ...], _Place] = {}
+        self._places: dict[tuple[int, ...], list[_Place]] = {}
         self._own = False
         self.assembly: list[_Assembly] = []
 
@@ -317,16 +317,30 @@ class _FunctionReader:
                     self._tokens.integer()
             else:
                 raise Malformed(f"unexpected {word[:40]!r} in a location")
-        around = self._places.get(call) or self._own_place(call, "")
+        around = self._around(call)
         place = self._own_place(here, helper)
         self._own = bool(place.lines)
         place = _Place(place.lines + around.lines, place.helpers + around.helpers) if place.lines else around
-        self._places[here] = place
+        if place not in (known := self._places.setdefault(here, [])):
+            known.append(place)
         if place.lines:
             self._place, self._line = place, place.lines[0]
         elif _ends_with_barrier(function):
             # Compilers often move the head of a loop behind the barrier at its end. Its line would be misleading there.
             self._place, self._line = place, None
+
+    def _around(self, call: tuple[int, ...]) -> _Place:
+        """The place of a call. The compiler gives the calls around it only the first time, so there may be several.
+
+        Then it is the one nearest to the last place.
+        """
+
+        def common(place: _Place) -> int:
+            pairs = zip(reversed(place.lines), reversed(self._place.lines), strict=False)
+            return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+
+        known = self._places.get(call)
+        return self._own_place(call, "") if known is None else max(reversed(known), key=common)
 
     def _triple(self) -> tuple[int, ...]:
         return self._tokens.integer(), self._tokens.integer(), self._tokens.integer()

@@ -99,12 +99,20 @@ __device__ __noinline__ void apart(float* s, int i) {
             ("load", "b"),
             "a",
         ),
+        (
+            "auto fetch = [&](int k) {\n    __pipeline_memcpy_async(s + t, M + t + k, 4);\n"
+            "    __pipeline_memcpy_async(s + 64 + t, M + n + t + k, 4);  //@ c\n    __pipeline_commit();\n  };\n"
+            "  fetch(0);  //@ a\n  __pipeline_wait_prior(0);\n  P[t] = s[127 - t];  //@ b",
+            "bc",
+            "a",
+        ),
         ("s[t] = 1;  //@ a\n  apart(s, 63 - t);  //@ b\n  P[t] = 1;", ("a", "apart"), "b"),
         ("auto own = [&](int i) { s[i] = 1; };  //@ a\n  own(t);  //@ b\n  P[t] = s[63 - t];  //@ c", "ac", "b"),
     ],
 )
 def test_a_finding_in_a_helper_names_the_call(device, body, named, calls):
-    text = f"{WRAPPERS}{HELPERS}{HEAD} {{\n  {THREAD}\n  __shared__ float s[128];\n  {body}\n}}"
+    before = "#include <cuda_pipeline.h>\n" if "pipeline" in body else ""
+    text = f"{before}{WRAPPERS}{HELPERS}{HEAD} {{\n  {THREAD}\n  __shared__ float s[128];\n  {body}\n}}"
 
     found = only(device.run(text, block=64, n=64, values=128))
 
