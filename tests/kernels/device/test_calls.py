@@ -100,9 +100,11 @@ __device__ __noinline__ void apart(float* s, int i) {
             "a",
         ),
         (
-            "auto fetch = [&](int k) {\n    __pipeline_memcpy_async(s + t, M + t + k, 4);\n"
-            "    __pipeline_memcpy_async(s + 64 + t, M + n + t + k, 4);  //@ c\n    __pipeline_commit();\n  };\n"
-            "  fetch(0);  //@ a\n  __pipeline_wait_prior(0);\n  P[t] = s[127 - t];  //@ b",
+            (
+                "auto fetch = [&](int k) {\n    __pipeline_memcpy_async(s + t, M + t + k, 4);\n"
+                "    __pipeline_memcpy_async(s + 64 + t, M + n + t + k, 4);  //@ c\n    __pipeline_commit();\n  };\n"
+                "  fetch(0);  //@ a\n  __pipeline_wait_prior(0);\n  P[t] = s[127 - t];  //@ b"
+            ),
             "bc",
             "a",
         ),
