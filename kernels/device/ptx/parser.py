@@ -368,7 +368,6 @@ class _FunctionReader:
         self._tokens.expect(";")
 
     def _statement(self, function: Function) -> None:
-        in_assembly = self._tokens.in_assembly
         word = self._tokens.next()
         if self._tokens.accept(":"):
             word = self._scopes.resolve(word)
@@ -396,10 +395,10 @@ class _FunctionReader:
             # some of these have operands of an unusual form
             self._tokens.skip(start, ";")
             word, operands = "refuse", (Refusal(word, not_emulated(word)),)
-        lines = self._place.lines
-        if in_assembly and lines[1:] and self._own:
+        inlined = self._place.lines if len(self._place.lines) > 1 else ()
+        if inlined and self._own and self._tokens.in_assembly(start):
             self.assembly.append(_Assembly(function, len(function.body), self._place))
-        function.body.append(Instruction(word, operands, guard, self._line, lines if lines[1:] else ()))
+        function.body.append(Instruction(word, operands, guard, self._line, inlined))
 
     def _prototype(self) -> Signature:
         """Parse `(.param .b32 _) _ (.param .b64 _);`, the signature of a call through a pointer."""
