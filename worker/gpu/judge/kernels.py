@@ -42,7 +42,8 @@ class JudgeKernels:
 
     def __init__(self, backend: Backend, code: Code) -> None:
         self._backend = backend
-        self._loaded: dict[str, Kernel] = {entry: backend.load(code, entry) for entry in ENTRIES}
+        self._code = code
+        self._loaded: dict[str, Kernel] = {}
         self._counters: Memory | None = None
         self._vectors: Memory | None = None
         self._used = 0
@@ -159,6 +160,8 @@ class JudgeKernels:
         return Memory(first, 2 * inner), Memory(first + 8 * inner, 2 * outer)
 
     def _launch(self, entry: str, grid: tuple[int, int, int], arguments: tuple[Argument, ...]) -> None:
+        if entry not in self._loaded:
+            self._loaded[entry] = self._backend.load(self._code, entry)
         self._backend.launch(self._loaded[entry], Launch(grid, (_THREADS, 1, 1), 0), arguments)
 
 

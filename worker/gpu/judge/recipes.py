@@ -251,7 +251,7 @@ def _narrow(recipe: Recipe, row: Numbers, column: Numbers) -> Matrix:
 
 
 def _ones(recipe: Recipe, row: Numbers, column: Numbers) -> Index:
-    """The plain elements of the kind NARROW. One drawn number decides which one of a group is nonzero, and its value."""
+    """Plain elements of the kind NARROW. One drawn number decides which one of a group is nonzero, and its value."""
     along = recipe.lines is Lines.ROWS
     index, group = (column if along else row), np.uint64(recipe.group)
     drawn_for = index // group
