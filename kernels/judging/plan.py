@@ -13,7 +13,6 @@ from kernels.exercise import Case, Exercise, InputKind, Operation, Role
 from kernels.exercise.input_words import case_words
 from kernels.exercise.model import Launched
 from kernels.exercise.sizes import unranked
-from kernels.exercise.values import ElementType
 from kernels.expression import Expression
 from kernels.facts import Facts, Mistake
 from kernels.judging.operand_plan import Argument, MatrixPlan, plan_argument, plan_matrix
@@ -70,7 +69,7 @@ class CasePlan:
     launch_lines: the launch keys that the source sets (`grid`, `block`, `shared`), each with its line
     shapes: extents of the source's arrays, as far as they can be read
     size_macros: the macros that make this case's compilation different; `module` numbers these compilations
-    solution: of a case that needs it, once its file was read
+    solution: for the operation SOLUTION, once its file was read
     absolute, ulps: the tolerance of the operation SOLUTION
     flops, moved, worked: operations, bytes and elements of one launch that the exercise declares; 0 for none
     kernel: the exercise's name of the kernel that is launched first
@@ -120,12 +119,6 @@ class CasePlan:
     @property
     def outputs(self) -> tuple[MatrixPlan, ...]:
         return tuple(matrix for matrix in self.matrices if matrix.role in {Role.OUTPUT, Role.INOUT})
-
-    @property
-    def needs_solution(self) -> bool:
-        """Whether a GPU compares large results with those of the exercise's solution."""
-        typed = any(matrix.type is not ElementType.FLOAT for matrix in self.matrices)
-        return self.operation is Operation.SOLUTION or (self.operation is Operation.MATMUL and typed)
 
     def by_solution(self) -> CasePlan:
         """This case with the launches of the exercise's solution."""
