@@ -43,7 +43,8 @@ class Warps:
         count = int(present[warp, :, block].sum())
         lane = int(np.flatnonzero(present[warp, :, block])[0])
         thread = (int(warp) * WARP + lane) * self._machine.shape.blocks + int(block)
-        why = f"{name} needs all 32 threads of a warp, and {count} are there"
+        execute = "executes" if count == 1 else "execute"
+        why = f"{name} needs all 32 threads of a warp, but only {count} {execute} it"
         stop(self._machine, line, thread, count, why, Mistake.MATRIX)
 
     def gather(self, numbers: Sequence[int], bits: int) -> Words:
