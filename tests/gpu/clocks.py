@@ -1,6 +1,6 @@
 """Measures the clocks of instructions whose passes through shared memory are counted or modelled. It needs no counter.
 
-`python -m tests.gpu.clocks prepare FOLDER` compiles, also where there is no GPU. `run FOLDER` measures with numpy alone.
+`python -m tests.gpu.clocks prepare FOLDER` compiles, also without a GPU. `run FOLDER` measures with numpy alone.
 Each row has the clocks of an instruction, and the passes of 128 bytes that the analysis takes it to need.
 """
 
