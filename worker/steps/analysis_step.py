@@ -313,10 +313,10 @@ def _inputs(case: CasePlan) -> dict[str, Matrix]:
 def _barriers(program: Program, counts: Counts, case: CasePlan) -> float | None:
     """The number of barriers that one block executed, from lines with only barriers."""
     assert case.launch is not None, "only a case that was launched was counted"
-    waits = {item.line for item in program.instructions if item.opcode.startswith(_BARRIERS)}
+    waits = {item.counted_line for item in program.instructions if item.opcode.startswith(_BARRIERS)}
     if not waits:
         return 0.0
-    others = {item.line for item in program.instructions if not item.opcode.startswith(_BARRIERS)}
+    others = {item.counted_line for item in program.instructions if not item.opcode.startswith(_BARRIERS)}
     if None in waits or waits & others:
         return None
     warps = sum(int(work.values[1].sum()) for work in counts.lines if work.line in waits)

@@ -43,9 +43,7 @@ class Solution:
         try:
             return with_solution(self.exercise, self.source, case)
         except LaunchError as error:
-            if case.operation is Operation.MATMUL:
-                return case  # too small for the solution's tile, and judged without it
-            raise _failed(f"it can't be launched at {case.name}: {error}") from error
+            raise _failed(f"It can't be launched at {case.name}: {error}.") from error
 
 
 _kept: dict[tuple[str, ...], Source | Compilation] = {}
@@ -60,11 +58,10 @@ def solution_for(task: Task, plan: Plan, stages: Stages, *, large: bool) -> Solu
     large: also for cases that are too large for the CPU device
     """
     exercise = task.exercise
-    # The CPU device knows every product. Only a GPU asks the solution.
-    if not exercise.needs_solution or (exercise.operation is not Operation.SOLUTION and not large):
+    if exercise.operation is not Operation.SOLUTION:
         return None
     if not exercise.solution_text:
-        raise _failed("this machine doesn't have it")
+        raise _failed("This machine doesn't have it.")
     grading = _Grading(exercise.solution_text.encode(), exercise, task.arch, task.cache)
     source = _source(grading, stages)
     own = make_plan(exercise, source, None, plan.seed)
@@ -118,4 +115,4 @@ def _told(findings: Sequence[object]) -> str:
 
 
 def _failed(reason: str) -> SandboxFailure:
-    return SandboxFailure(Failure.ERROR, f"the exercise's solution can't be used: {reason}")
+    return SandboxFailure(Failure.SOLUTION, reason)

@@ -293,7 +293,7 @@ class Counting:
         return np.zeros((rows, len(self._blocks)), np.int64)
 
     def _line(self, pc: int) -> Numbers:
-        line = self._instructions[pc].line
+        line = self._instructions[pc].counted_line
         if line not in self._work:
             self._work[line] = self._zeros(7)
         return self._work[line]
@@ -338,7 +338,7 @@ class Counting:
             for several in (False, True)
         )
         branches = tuple(
-            BranchCount(pc, self._instructions[pc].line, values, _intervals(self._intervals[pc]))
+            BranchCount(pc, self._instructions[pc].counted_line, values, _intervals(self._intervals[pc]))
             for pc, values in sorted(self._branches.items())
         )
         lines = tuple(

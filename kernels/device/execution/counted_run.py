@@ -171,7 +171,7 @@ class CountedLowering(Lowering):
 def _counted(pc: int, item: Instruction, space: str, verb: Verb, width: int, place: Place) -> Counted:
     # Accesses to other blocks' shared memory count as accesses to the own block's.
     space = "shared" if space == CLUSTER else space
-    return Counted((pc,), item.line, space, verb, width, place.register, place.displacement)
+    return Counted((pc,), item.counted_line, space, verb, width, place.register, place.displacement)
 
 
 def _product(item: Instruction) -> Multiplication | WarpgroupForm | None:

@@ -168,6 +168,8 @@ class BulkCopy:
                 if site.store:
                     _set_inside(machine, outside)
             whole = in_block_of(machine, part.some(inside), self.rank if site.kind.writes else None)
+            if not site.kind.writes and self.spaces == ("shared", "cluster"):
+                whole = replace(whole, owners=whole.lanes % machine.shape.blocks)
             if whole.lanes.size:
                 found.append(whole)
                 noted, seen = replace(site, size=size), whole
