@@ -141,8 +141,7 @@ class Totals:
         Counter("load requests", "requests", "loads of whole warps, each for up to 32 elements", *_LOADS))
     global_load_sectors: int = _kept(
         lambda run: run.access["global", "load"].sectors,
-        Counter("sectors loaded", "sectors", "pieces of 32 bytes that the loads touched", *_LOADS, 1,
-                better="less", compared="Sectors loaded from global memory"))
+        Counter("sectors loaded", "sectors", "pieces of 32 bytes that the loads touched", *_LOADS, 1))
     global_load_segments: int = _kept(lambda run: run.access["global", "load"].segments)
     global_load_efficiency: float = _kept(
         lambda run: run.access["global", "load"].efficiency,
@@ -294,6 +293,8 @@ DERIVED: Mapping[str, Counter] = {
     "shared_wavefronts_per_request": Counter(
         of=lambda t: _each(t.shared_load_wavefronts + t.shared_store_wavefronts,
                            t.shared_load_requests + t.shared_store_requests)),
+    "read_sectors": Counter(better="less", compared="Sectors read from global memory",
+        of=lambda t: t.global_load_sectors + t.bulk_load_sectors),
     "shared_conflicts": Counter(better="less", compared="Bank conflicts",
         of=lambda t: t.shared_load_conflicts + t.shared_store_conflicts),
 }

@@ -22,6 +22,7 @@ from kernels.evidence import (
 )
 from kernels.occupancy import Occupancy
 from kernels.rendering.page.bounds import roofline_of
+from kernels.rendering.page.context import context
 from tests.kernels.analysed import analysed, solution
 from tests.kernels.subjects import subject
 from tests.kernels.test_checklist import SWAPPED
@@ -157,7 +158,7 @@ def test_a_pipeline_of_one_stage_is_told_of_more(stages):
     text = solution("hopper-wgmma").read_text("utf-8").replace("#define STAGES 2", f"#define STAGES {stages}")
     made = analysed(text, "hopper-wgmma", 128, ranking=128)
 
-    place = next(number for number, each in enumerate(text.splitlines(), 1) if "asm volatile(" in each and number > 40)
+    place = next(number for number, each in enumerate(text.splitlines(), 1) if "load(stages[stage].M" in each)
     assert [each.line for each in made.evidence.advice if "stages" in each.text] == [place] * (stages == 1)
     totals = made.evidence.totals
     assert (totals.bulk_load_bytes, totals.product_bytes) == (2 * 2 * 128**3 // 64, 2 * 2 * 128**3 // 64)
@@ -167,6 +168,8 @@ def test_a_pipeline_of_one_stage_is_told_of_more(stages):
     (light,) = made.evidence.light
     assert {"tensor", "bulk"} <= {each.resource for each in light.resources}
     assert made.arch == "sm_90a"
+    assert "tensor" in {view.key for view in context(made, text)["views"]}
+    assert "tensor" not in {view.key for view in context(analysed(TURNED, "tiled-square", 128, 32), TURNED)["views"]}
     roof = roofline_of(made)
     assert roof is not None
     assert roof.roofs.peak == pytest.approx(1.07e6, rel=0.01)
