@@ -49,6 +49,7 @@ class Run:
     tensor_work: the same, each times its time in sixteenths of an operation of half precision
     tensor_instructions: the instructions of warps for them
     product_bytes: what these read from shared memory
+    async_loads: the requests of loads that are asynchronous copies
     """
 
     access: Mapping[tuple[str, str], AccessSum]
@@ -62,6 +63,7 @@ class Run:
     tensor_work: int = 0
     tensor_instructions: int = 0
     product_bytes: int = 0
+    async_loads: int = 0
 
     @property
     def global_bytes(self) -> int:
@@ -161,6 +163,10 @@ class Totals:
     global_atomic_requests: int = _kept(
         lambda run: run.access["global", "atomic"].requests,
         Counter("atomic requests", "requests", "atomic updates of whole warps", *_ATOMICS))
+    async_load_requests: int = _kept(
+        lambda run: run.async_loads,
+        Counter("asynchronous loads", "requests", "those among the loads that go to shared memory without registers",
+                GLOBAL, "asynchronous loads"))
     bulk_load_requests: int = _kept(
         lambda run: run.access["global", "bulk load"].requests,
         Counter("bulk loads", "copies", "one instruction copies many bytes into shared memory, also of several blocks",
