@@ -170,6 +170,8 @@ def _multiply(machine: Machine, mask: Mask | None, product: _Product) -> None:
     unfenced = registers_of(machine, rows).use(sums, factor, product.shape, lanes, groups[lanes])
     if unfenced.size:
         report_unfenced(machine, product.line, unfenced)
+    if not machine.multiplies:
+        return
     reader = _Reader(machine, mask, warps, product, groups)
     if isinstance(product.a, _Factor):
         a, missing_a = reader.read(product.a, warps.numbers % _WARPS * _ROWS, _ROWS)
