@@ -243,7 +243,7 @@ def parse_launch_comment(comment: str, line: int) -> LaunchOverride | None:
         known_values, place = (of_maps[kind], name) if of_map else (values, key)
         if place in known_values:
             raise LaunchError(_malformed(f"`{key}` is given twice"), line)
-        known_values[place] = _read_value(kind, value, line)
+        known_values[place] = _read_value(key, value, line)
     shared, tile = (next(iter(values.get(key, ())), None) for key in ("shared", "tile"))
     swizzles = {name: given[0] for name, given in of_maps["swizzle"].items()}
     return LaunchOverride(
@@ -261,14 +261,15 @@ def parse_dimensions(text: str, most: int = 3) -> Triple:
 
 
 def _read_value(key: str, value: str, line: int) -> Triple:
+    kind = key.partition(".")[0]
     if constructed := _DIM3.fullmatch(value):
         raise LaunchError(_malformed(f"{key}=`{value[:60]}`: write `{key}={constructed[1][:60]}`"), line)
     if key == "tile" and not value:
         raise LaunchError(_malformed("`tile=` needs a number or a constant of your file"), line)
-    if key not in _SINGLE and re.match(r"[^(]+,", value):
+    if kind not in _SINGLE and re.match(r"[^(]+,", value):
         raise LaunchError(_malformed(f"put parentheses around the numbers, as in `{key}=({value[:60]})`"), line)
     try:
-        return (Expression.parse(value),) if key in _SINGLE else parse_dimensions(value, _OF_MAPS.get(key, 3))
+        return (Expression.parse(value),) if kind in _SINGLE else parse_dimensions(value, _OF_MAPS.get(kind, 3))
     except ExpressionError as error:
         raise LaunchError(_malformed(f"{key}=`{value[:60]}`: {error}"), line) from None
 

@@ -125,6 +125,9 @@ def _check_parameters(exercise: Exercise, path: Path) -> None:
         if len(set(bound)) < len(bound) or not every <= set(expected):
             reason = f"each operand bound as a parameter needs exactly one: {', '.join(expected) or 'none'}"
             raise ExerciseError(path, f"{where}parameters", reason)
+        parameters = [parameter.name for parameter in launched.parameters]
+        if twice := sorted({name for name in parameters if parameters.count(name) > 1}):
+            raise ExerciseError(path, f"{where}parameters", f"two parameters have the name `{twice[0]}`")
         for parameter in launched.parameters:
             if parameter.size and parameter.size not in exercise.sizes:
                 raise ExerciseError(path, f"{where}parameters", f"`{parameter.size}` is not one of `sizes`")
@@ -211,8 +214,13 @@ def _check_case(exercise: Exercise, tile: int, own: Mapping[str, int], sizes: Ma
     """Check that a case has fitting shapes, a launch and constants."""
     names = exercise.names(tile, sizes, own)
     _check_shapes(exercise, sizes, names, path)
-    for launched in exercise.launches:
-        launched.launch.resolve(names)
+    for where, launched in _launches(exercise):
+        shared = launched.launch.resolve(names).shared
+        # With other values of its macros, a submission may exceed the limit.
+        if own == exercise.macros and shared > exercise.largest_shared:
+            given, limit = _given(exercise, tile, own), exercise.largest_shared
+            reason = f"with {given} this is {shared:,} bytes, and the limit is {limit:,}"
+            raise ExerciseError(path, f"{where}{'' if where else 'launch.'}shared", reason)
     if own == exercise.macros:
         _check_maps(exercise, sizes, names, path)
     for constant in exercise.constants:

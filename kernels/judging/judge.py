@@ -167,9 +167,11 @@ def _solved(case: CasePlan, inputs: dict[str, Matrix], solve: Solve | None) -> M
     return None if solve is None else solve(case, buffers(case.by_solution(), inputs))
 
 
-def judge_run(plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution) -> tuple[Finding, ...]:
-    """The findings of one run of one case, including an incorrect result that needs no solution."""
-    outcome = _judge_execution(plan, case, inputs, execution, endless=False, solve=None)
+def judge_run(
+    plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution, solve: Solve | None = None
+) -> tuple[Finding, ...]:
+    """The findings of one run of one case, including an incorrect result. solve: as for `judge`."""
+    outcome = _judge_execution(plan, case, inputs, execution, endless=False, solve=solve)
     return (*outcome.findings, *wrong_answer([outcome]))
 
 

@@ -162,10 +162,6 @@ class Plan:
         return self.cases[0].symbols if self.cases else {}
 
     @property
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        return self.cases[0].shapes if self.cases else {}
-
-    @property
     def module_symbols(self) -> tuple[str, ...]:
         """The names of all module variables to look up in the compiled kernel."""
         constants = [constant.symbol for constant in self.cases[0].constants] if self.cases else []
@@ -252,10 +248,14 @@ def _numbered(cases: Sequence[CasePlan]) -> tuple[CasePlan, ...]:
 
 
 def select_cases(plan: Plan, text: str) -> Plan:
-    """Only the cases whose name, or name in words, contains the text as whole words."""
-    names = {case.name: f" {case.name} \n {case_words(case.name)} " for case in plan.cases}
-    chosen = [case for case in plan.cases if f" {text.strip()} " in names[case.name]]
+    """Only the cases that have each word of the text in their name, or in their name in words."""
+    wanted = _words(text)
+    chosen = [case for case in plan.cases if wanted and wanted <= _words(f"{case.name} {case_words(case.name)}")]
     return replace(plan, cases=_numbered(chosen))
+
+
+def _words(text: str) -> set[str]:
+    return set(text.replace(",", " ").lower().split())
 
 
 def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case, turn: int) -> CasePlan:
@@ -265,6 +265,7 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
     then, further_problem = _resolve_further(exercise, source, tile, case)
     arguments, map_problem = _resolve_arguments(exercise, source, tile, case)
     problem = problem or further_problem or map_problem
+    dynamic = {each.shared for each in (launch, *(further.launch for further in then)) if each is not None}
     return CasePlan(
         name=case.name,
         sizes=dict(case.sizes),
@@ -279,7 +280,11 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
         operation=exercise.operation,
         section=exercise.section_length(names) if exercise.operation is Operation.SUM else 0,
         constants=_constants(exercise, names, lines),
-        shapes=array_shapes(source.text, source.launch_names(exercise, tile, case.sizes)) if source else {},
+        shapes=array_shapes(
+            source.text, source.launch_names(exercise, tile, case.sizes), dynamic.pop() if len(dynamic) == 1 else 0
+        )
+        if source
+        else {},
         size_macros=exercise.defines(case.sizes),
         absolute=exercise.tolerance.absolute,
         ulps=exercise.tolerance.ulps,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from kernels.evidence import Accumulation, BlockPhase, Fetch, PhaseTable
+from kernels.evidence import Accumulation, BlockPhase, Fetch, Fill, PhaseTable, Stage, StagePhase, StageTable
 
 PADDING = "0"
 """The sign for a zero past the edge of a matrix."""
@@ -183,3 +184,29 @@ def _guess(fetch: Fetch, operand_of: Mapping[tuple[str, int | None], str]) -> st
 
 def _array(fetch: Fetch) -> str:
     return fetch.cell.split("[", 1)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A tile in a stage. state: "used" in this phase, copied "ahead", or left "over" from an earlier one."""
+
+    stage: Stage
+    fill: Fill
+    state: str
+
+    @property
+    def tile(self) -> str:
+        """Such as `M[0..63][64..127]`."""
+        return self.stage.operand + "".join(f"[{a}..{b}]" for a, b in (self.fill.rows, self.fill.columns))
+
+
+def held_in(table: StageTable, phase: StagePhase) -> tuple[Held, ...]:
+    """Return what the stages hold when a phase begins to use its tiles."""
+    found = ((table.stages[at], table.fills[held]) for at, held in enumerate(phase.held) if held is not None)
+    return tuple(Held(stage, fill, _state(fill, phase)) for stage, fill in found)
+
+
+def _state(fill: Fill, phase: StagePhase) -> str:
+    if fill.phase == phase.number:
+        return "used"
+    return "ahead" if fill.phase > phase.number else "over"

@@ -11,7 +11,7 @@ from kernels.occupancy import resource_title
 from kernels.rendering.annotated_source import access_table, annotated
 from kernels.rendering.checklist import checklist_text
 from kernels.rendering.notes import run_text, uses_text, warnings_text
-from kernels.rendering.phases import render_phases
+from kernels.rendering.phases import render_phases, render_stages
 from kernels.rendering.table import percent, table
 from kernels.rendering.text_safety import cut, safe, safe_lines
 from kernels.rendering.text_style import BOLD, DIM, GREEN, RED, Style
@@ -46,6 +46,7 @@ def render_analysis(analysis: Analysis, source: str, file: str, style: Style) ->
         _titled("Checklist", "gains are modelled", checklist_text(evidence.checklist, style), style),
         _titled("Goals of the exercise", "counted", _goals(evidence, style), style),
         safe_lines(render_phases(evidence.phases, width=style.width).rstrip()) if evidence.phases else [],
+        safe_lines(render_stages(evidence.stages, width=style.width)) if evidence.stages else [],
         warnings_text(analysis.warnings, style),
         run_text(analysis.seconds, analysis.isolation, style),
     ]

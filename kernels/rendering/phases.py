@@ -7,14 +7,16 @@ import textwrap
 from collections.abc import Sequence
 from itertools import chain
 
-from kernels.evidence import PhaseTable
+from kernels.evidence import PhaseTable, StageTable
 from kernels.phases.handout import HandoutPhases, handout_lines
 from kernels.phases.views import (
+    Held,
     block_header,
     block_places,
     block_rows,
     course_place,
     fetched_operands,
+    held_in,
     thread_header,
     thread_rows,
 )
@@ -26,6 +28,7 @@ _MOST_ROWS = 16
 _MOST_BLOCKS = 8
 _WIDTH = 100
 _NARROWEST_CELL = 30
+_STATES = {"ahead": "(copied ahead)", "over": "(left over)"}
 _FIGURE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]+\)")
 
 
@@ -37,6 +40,27 @@ def render_phases(table: PhaseTable, *, width: int = _WIDTH) -> str:
     parts += [_loads(table, operand, width) for operand in fetched_operands(table)]
     parts.append(textwrap.wrap(table.note, width) if table.note else [])
     return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def render_stages(table: StageTable, *, width: int = _WIDTH) -> str:
+    """The tiles in the stages of the first block, when it begins to use the tiles of each phase."""
+    sizes = ", ".join(f"{name}={value}" for name, value in table.sizes.items())
+    operands = tuple(dict.fromkeys(stage.operand for stage in table.stages))
+    rows: list[tuple[str, ...]] = [("phase", "stage", *operands)]
+    for phase in table.phases[:_MOST_PHASES]:
+        held = held_in(table, phase)
+        for number in sorted({each.stage.number for each in held}):
+            tiles = {each.stage.operand: each for each in held if each.stage.number == number}
+            cells = (_tile(tiles[name]) if name in tiles else "" for name in operands)
+            rows.append((str(phase.number) if len(rows) == 1 or number == 0 else "", str(number), *cells))
+    lines = [f"Stages of the first block at {sizes}, tile {table.tile}", *aligned(rows, ">>" + "<" * len(operands))]
+    left = len(table.phases) - _MOST_PHASES
+    lines += [f"  ... and {left} more phases; --json has them"] if left > 0 else []
+    return "\n".join([*lines, *(textwrap.wrap(table.note, width) if table.note else [])])
+
+
+def _tile(held: Held) -> str:
+    return held.tile if held.state == "used" else f"{held.tile} {_STATES[held.state]}"
 
 
 def render_handout(handout: str, phases: Sequence[HandoutPhases]) -> str:

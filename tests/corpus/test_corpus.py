@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kernels.facts import Mistake
 from kernels.rendering.page.report_page import ReportContext, render_sections
 from kernels.report import Report
 from kernels.verdict import Verdict
@@ -27,7 +28,22 @@ SEED = "5eed" * 8
 # Blocks of 64, 256 and 1,024 threads.
 TILES = (8, 16, 32)
 # Several blocks in both directions, of which the last are not full where the exercise has such a size.
-ONE_SIZE = {"naive": "Width=37", "tiled": "Width=37", "tiled-square": "Width=32"}
+ONE_SIZE = {
+    "naive": "Width=37",
+    "tiled": "Width=37",
+    "tiled-square": "Width=32",
+    "tensor-mma": "rows=80",
+    "hopper-wgmma": "rows=128",
+    "tensor-cores": "rows=144 integers_right",
+}
+# The mistakes with asynchronous operations, as README.md names them, and the facts of their findings.
+MISTAKES = {
+    "proxy_fence": {Mistake.PROXY_FENCE},
+    "registers": {Mistake.REGISTER_FENCE, Mistake.TRANSFER},
+    "reuse": {Mistake.TRANSFER, Mistake.EARLY_TRANSFER},
+    "bytes": {Mistake.MBARRIER},
+    "lifetime": {Mistake.CLUSTER_LIFETIME, Mistake.CLUSTER_RACE, Mistake.EARLY_TRANSFER},
+}
 # The compiler reads each of these for a second.
 LARGE_HEADER = re.compile(r"#include <(cooperative_groups\.h|cuda/\w+)>")
 
@@ -44,6 +60,8 @@ class Expected(Mistaken):
     other_line: int | None = None
     also: tuple[int, ...] = ()
     remarks: tuple[int, ...] = ()
+    mistake: str = ""
+    case: str | None = None
     slow: bool = False
 
 
@@ -119,6 +137,11 @@ def test_the_corpus_is_large_and_holds_every_verdict_a_kernel_can_earn():
     assert earned == set(Verdict) - {Verdict.ACCEPTED, Verdict.SYSTEM_ERROR}
 
 
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_there_are_many_kernels_with_each_asynchronous_mistake(mistake):
+    assert sum(expected.mistake == mistake for expected in WRONG) >= 20
+
+
 @dataclass(frozen=True, slots=True)
 class Graded:
     """A wrong kernel with the report on it, which several tests read."""
@@ -140,7 +163,7 @@ class Graded:
 def wrong(request, cache, kept):
     expected = request.param
     source = (FOLDER / "wrong" / f"{expected.name}.cu").read_text("utf-8", "replace")
-    return Graded(expected, source, graded("wrong", expected, cache, kept))
+    return Graded(expected, source, graded("wrong", expected, cache, kept, case=expected.case))
 
 
 @linux
@@ -148,7 +171,10 @@ def test_a_wrong_kernel_gets_its_verdict_and_its_line(wrong):
     expected, report = wrong.expected, wrong.report
 
     assert report.verdict is expected.verdict, in_words(report)
-    assert any(expected.shown_by(finding) for finding in report.findings), in_words(report)
+    shown = [finding for finding in report.findings if expected.shown_by(finding)]
+    assert shown, in_words(report)
+    if expected.mistake:
+        assert any(finding.facts.mistake in MISTAKES[expected.mistake] for finding in shown), in_words(report)
 
 
 @linux

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from kernels import device
 from kernels.device.state.element_names import plain_name
-from kernels.judging.inputs import make_inputs
+from kernels.judging.inputs import Matrix, make_inputs
 from kernels.judging.judge import arguments, buffers, constants, full_budget
+from kernels.judging.plan import CasePlan
 from kernels.verdict import Finding, Severity, Verdict
 from tests.gpu.prepare import CORPUS, Folder, Prepared, compile_corpus, read, write
 from tests.gpu.result import Machine, NotRun, Result
@@ -57,32 +58,47 @@ def prepare(folder: Path, architecture: str) -> None:
     (folder / _FINDINGS).write_text(json.dumps(found), encoding="utf-8")
 
 
-def one_case(kernel: Prepared) -> Prepared | None:
-    """The kernel with one case only: of those that can be launched, the one nearest to a size that takes two tiles."""
+def cases_of(kernel: Prepared) -> list[CasePlan]:
+    """The cases that can be launched, in the order of their distance from a size that takes two tiles."""
     cases = [case for case in kernel.plan.cases if case.on_cpu and case.launch is not None]
-    if not cases:
-        return None
-    best = min(cases, key=lambda case: abs(max(case.sizes.values()) - _SIZE_GOAL))
-    return replace(kernel, plan=replace(kernel.plan, cases=(best,)))
+    return sorted(cases, key=lambda case: abs(max(case.sizes.values()) - _SIZE_GOAL))
+
+
+def with_case(kernel: Prepared, case: CasePlan) -> Prepared:
+    return replace(kernel, plan=replace(kernel.plan, cases=(case,)))
+
+
+def one_case(kernel: Prepared) -> Prepared | None:
+    """The kernel with its first case only."""
+    return next((with_case(kernel, case) for case in cases_of(kernel)), None)
+
+
+def executed(folder: Path, kernel: Prepared, inputs: dict[str, Matrix]) -> tuple[device.Program, device.Execution]:
+    """Run the only case on the CPU device.
+
+    raise (Unsupported, Malformed): the device doesn't know an instruction
+    """
+    (case,) = kernel.plan.cases
+    assert case.launch is not None
+    program = device.load_program((folder / f"{kernel.stem}.ptx").read_text(encoding="utf-8"), kernel.entry)
+    execution = device.run(
+        program,
+        case.launch,
+        arguments(case),
+        buffers(case, inputs),
+        budget=full_budget(case),
+        symbols=kernel.named(case.symbols),
+        state=kernel.named(constants(case)),
+        warp_races=Severity.ERROR,
+    )
+    return program, execution
 
 
 def _shared_races(folder: Path, kernel: Prepared) -> int | None:
     """How many pairs of lines race in shared memory on the CPU device; None where it does not know an instruction."""
     (case,) = kernel.plan.cases
-    assert case.launch is not None
-    text = (folder / f"{kernel.stem}.ptx").read_text(encoding="utf-8")
     try:
-        program = device.load_program(text, kernel.entry)
-        execution = device.run(
-            program,
-            case.launch,
-            arguments(case),
-            buffers(case, make_inputs(case, seed=1)),
-            budget=full_budget(case),
-            symbols=kernel.named(case.symbols),
-            state=kernel.named(constants(case)),
-            warp_races=Severity.ERROR,
-        )
+        program, execution = executed(folder, kernel, make_inputs(case, seed=1))
     except (device.Unsupported, device.Malformed):
         return None
     shared = {plain_name(name) for name, each in program.variables.items() if each.space == "shared"}
@@ -117,8 +133,16 @@ def rows(folder: Path) -> list[Row]:
 
 
 def expected_verdicts() -> dict[str, str]:
-    entries = tomllib.loads((CORPUS / "wrong.toml").read_text(encoding="utf-8"))["kernel"]
-    return {entry["name"]: entry["verdict"] for entry in entries}
+    return {entry["name"]: entry["verdict"] for entry in _entries()}
+
+
+def expected_mistakes() -> dict[str, str]:
+    return {entry["name"]: entry.get("mistake", "") for entry in _entries()}
+
+
+def _entries() -> list[dict[str, str]]:
+    entries: list[dict[str, str]] = tomllib.loads((CORPUS / "wrong.toml").read_text(encoding="utf-8"))["kernel"]
+    return entries
 
 
 def page(found: Sequence[Row], reasons: Mapping[str, str]) -> list[str]:

@@ -7,22 +7,30 @@ Then each tool of compute-sanitizer watches it once.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime as dt
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from kernels.device import Execution
+from numpy.typing import NDArray
+
+from kernels.device import Buffer, Execution
+from kernels.exercise import find_exercise
+from kernels.exercise.model import Operation
 from kernels.judging.inputs import make_inputs
-from kernels.judging.judge import arguments, buffers, constants, judge_run
+from kernels.judging.judge import Solve, arguments, buffers, constants, judge_run
+from kernels.judging.plan import CasePlan, Plan
 from kernels.verdict import Verdict
-from tests.gpu.driver import GPU, GPUError
-from tests.gpu.prepare import Folder, Prepared, compile_corpus, read, write
-from tests.gpu.races import expected_verdicts, one_case
+from tests.gpu.driver import GPU, GPUError, Kernel
+from tests.gpu.prepare import Chosen, Folder, Prepared, compile_corpus, compile_one, read, write
+from tests.gpu.races import cases_of, executed, expected_mistakes, expected_verdicts, one_case, with_case
 from tests.gpu.result import Machine, NotRun, Result
 from tests.gpu.sanitizer import PROGRAM, TOOLS, output_of, watch
 
@@ -31,18 +39,21 @@ _MODERN = re.compile(
     re.MULTILINE,
 )
 _RUNS, _SECONDS, _AT_ONCE = 10, 20, 16
+_SOLUTIONS = "solutions"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One wrong kernel.
 
+    mistake: of those with asynchronous operations; "" for others
     runs: whether each run had correct results, up to the first that ended with an error; none if a run didn't end
     tools: how many mistakes each tool shows; None if it came to no end
     """
 
     name: str
     expected: str
+    mistake: str
     runs: tuple[bool, ...]
     tools: dict[str, int | None]
 
@@ -57,14 +68,39 @@ class Row:
 
 
 def prepare(folder: Path, architecture: str) -> None:
-    """Compile the wrong kernels of the corpus that use modern instructions, with one case each."""
+    """Compile the wrong kernels of the corpus that use modern instructions, with a case that shows the mistake each.
+
+    Solutions that judge them are compiled, too.
+    """
     made = compile_corpus(folder, architecture, ("wrong",))
-    chosen = (one_case(kernel) for kernel in made.kernels if _is_modern(folder, kernel))
-    write(folder, Folder(made.compiler, made.architecture, tuple(each for each in chosen if each is not None)))
+    expected = expected_verdicts()
+    chosen = (_with_mistake(folder, each, expected[each.name]) for each in made.kernels if _is_modern(folder, each))
+    kernels = tuple(each for each in chosen if each is not None)
+    write(folder, Folder(made.compiler, made.architecture, kernels))
+    judged = sorted({each.plan.exercise for each in kernels if each.plan.operation is Operation.SOLUTION})
+    (folder / _SOLUTIONS).mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as headers:
+        solutions = tuple(_solution(folder / _SOLUTIONS, Path(headers), architecture, name) for name in judged)
+    write(folder / _SOLUTIONS, Folder(made.compiler, made.architecture, solutions))
+
+
+def _solution(folder: Path, headers: Path, architecture: str, name: str) -> Prepared:
+    exercise = find_exercise(name)
+    return compile_one(folder, headers, architecture, Chosen(name, exercise.solution, exercise, exercise.tile))
 
 
 def _is_modern(folder: Path, kernel: Prepared) -> bool:
     return bool(_MODERN.search((folder / f"{kernel.stem}.ptx").read_text(encoding="utf-8")))
+
+
+def _with_mistake(folder: Path, kernel: Prepared, verdict: str) -> Prepared | None:
+    """The kernel with one case in which the CPU device finds the mistake; with any if only a result shows it."""
+    for each in (with_case(kernel, case) for case in cases_of(kernel)):
+        (case,) = each.plan.cases
+        _, execution = executed(folder, each, make_inputs(case, seed=1))
+        if any(finding.kind == verdict for finding in execution.findings):
+            return each
+    return one_case(kernel)
 
 
 def _correct_runs(folder: Path, kernel: Prepared) -> Iterator[bool]:
@@ -74,37 +110,55 @@ def _correct_runs(folder: Path, kernel: Prepared) -> Iterator[bool]:
     """
     (case,) = kernel.plan.cases
     assert case.launch is not None
-    with GPU() as gpu, gpu.load((folder / f"{kernel.stem}.cubin").read_bytes(), kernel.entry) as loaded:
+    with contextlib.ExitStack() as stack:
+        gpu = stack.enter_context(GPU())
+        loaded = stack.enter_context(gpu.load((folder / f"{kernel.stem}.cubin").read_bytes(), kernel.entry))
+        solve = _solve(stack, gpu, folder / _SOLUTIONS, kernel.plan)
         for seed in range(_RUNS):
             inputs = make_inputs(case, seed)
-            arrays = {each.name: each.values for each in buffers(case, inputs)}
-            symbols, values = kernel.named(case.symbols), kernel.named(constants(case))
-            after = loaded.run(case.launch, arguments(case), arrays, symbols, values)
-            yield not judge_run(kernel.plan, case, inputs, Execution((), after, "", 0))
+            after = _launched(loaded, kernel, case, buffers(case, inputs))
+            yield not judge_run(kernel.plan, case, inputs, Execution((), after, "", 0), solve)
 
 
-def _row(folder: Path, kernel: Prepared, expected: str) -> Row:
+def _launched(loaded: Kernel, kernel: Prepared, case: CasePlan, given: Sequence[Buffer]) -> dict[str, NDArray[Any]]:
+    assert case.launch is not None
+    arrays = {each.name: each.values for each in given}
+    symbols, values = kernel.named(case.symbols), kernel.named(constants(case))
+    return loaded.run(case.launch, arguments(case), arrays, symbols, values)
+
+
+def _solve(stack: contextlib.ExitStack, gpu: GPU, folder: Path, plan: Plan) -> Solve | None:
+    """Return the run of the exercise's solution on the GPU, if it judges the kernel."""
+    if plan.operation is not Operation.SOLUTION:
+        return None
+    (solution,) = (each for each in read(folder).kernels if each.name == plan.exercise)
+    loaded = stack.enter_context(gpu.load((folder / f"{solution.stem}.cubin").read_bytes(), solution.entry))
+    return lambda case, given: _launched(loaded, solution, case.by_solution(), given)
+
+
+def _row(folder: Path, kernel: Prepared, expected: str, mistake: str) -> Row:
     output = output_of([sys.executable, "-m", "tests.gpu.unseen", str(folder), kernel.stem], _SECONDS)
     if output is None:
-        return Row(kernel.name, expected, (), dict.fromkeys(TOOLS))
+        return Row(kernel.name, expected, mistake, (), dict.fromkeys(TOOLS))
     runs = tuple(line == "right" for line in output.splitlines() if line in {"right", "wrong"})
-    return Row(kernel.name, expected, runs, {tool: watch(tool, folder, kernel, _SECONDS) for tool in TOOLS})
+    return Row(kernel.name, expected, mistake, runs, {tool: watch(tool, folder, kernel, _SECONDS) for tool in TOOLS})
 
 
 def rows(folder: Path) -> list[Row]:
     """Run and watch all kernels, some at once."""
-    expected, kernels = expected_verdicts(), read(folder).kernels
+    expected, mistakes = expected_verdicts(), expected_mistakes()
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(lambda each: _row(folder, each, expected[each.name]), kernels))
+        return list(
+            pool.map(lambda each: _row(folder, each, expected[each.name], mistakes[each.name]), read(folder).kernels)
+        )
 
 
 def page(found: Sequence[Row]) -> Iterator[str]:
-    yield f"| verdict | kernels | a GPU accepts | {' | '.join(TOOLS)} | any tool | nothing shows it |"
-    yield "|---" * (6 + len(TOOLS)) + "|"
     order = [verdict.value for verdict in Verdict]
-    for verdict in sorted({row.expected for row in found}, key=order.index):
-        yield _sum(verdict, [row for row in found if row.expected == verdict])
-    yield _sum("**all**", found)
+    verdicts = sorted({row.expected for row in found}, key=order.index)
+    yield from _sums("verdict", found, verdicts, lambda row: row.expected)
+    yield ""
+    yield from _sums("mistake", found, sorted({row.mistake for row in found if row.mistake}), lambda row: row.mistake)
     yield ""
     yield f"| kernel | verdict | correct runs | {' | '.join(TOOLS)} |"
     yield "|---" * (3 + len(TOOLS)) + "|"
@@ -112,6 +166,15 @@ def page(found: Sequence[Row]) -> Iterator[str]:
         runs = f"{sum(row.runs)} of {len(row.runs)}" if row.runs else "didn't end"
         tools = ("–" if count is None else str(count) for count in row.tools.values())
         yield f"| `{row.name}` | {row.expected} | {runs} | {' | '.join(tools)} |"
+
+
+def _sums(title: str, found: Sequence[Row], kinds: Sequence[str], kind: Callable[[Row], str]) -> Iterator[str]:
+    """A table with a line for each kind, and one for all of them."""
+    yield f"| {title} | kernels | a GPU accepts | {' | '.join(TOOLS)} | any tool | nothing shows it |"
+    yield "|---" * (6 + len(TOOLS)) + "|"
+    for each in kinds:
+        yield _sum(each, [row for row in found if kind(row) == each])
+    yield _sum("**all**", [row for row in found if kind(row) in kinds])
 
 
 def _sum(title: str, found: Sequence[Row]) -> str:
@@ -143,9 +206,10 @@ _INTRODUCTION = """\
 This page shows why kernels with tensor cores, asynchronous copies and clusters are judged on the CPU device, too.
 
 The kernels are all wrong kernels of `tests/corpus` that use these instructions. Tilelab finds each, with its line. Here
-each runs {runs} times on a GPU with inputs of its own, and its results are compared with the correct ones, without a
-tolerance. "A GPU accepts" counts the kernels whose results were correct every time. Then each tool of compute-sanitizer
-watches the kernel once. The table says how many mistakes it shows; "–" means that it came to no end.
+each runs {runs} times on a GPU with inputs of its own, at a size at which Tilelab finds the mistake. Its results are
+compared with the correct ones, without a tolerance. "A GPU accepts" counts the kernels whose results were correct every
+time. Then each tool of compute-sanitizer watches the kernel once. The last table says how many mistakes it shows; "–"
+means that it came to no end. The README of `tests/corpus` explains the mistakes of the second table.
 
 `make test-gpu` makes this table and writes this page.
 

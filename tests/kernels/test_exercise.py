@@ -163,6 +163,8 @@ def test_the_digest_stays_with_a_new_title_and_handout_and_changes_with_a_case(f
         ('type = "int"', 'type = "long"', "parameters[3].type", "expected `int`"),
         (', size = "Width" }', "}", "parameters[3].operand", "either"),
         ('size = "Width"', 'size = "Height"', "parameters", "`Height`"),
+        ('name = "Width", size', 'name = "P", size', "parameters", "name `P`"),
+        ('block = "(TILE_WIDTH, TILE_WIDTH)"', 'block = "(1, 1)"\nshared = "50000"', "launch.shared", "49,152"),
         ('operand = "P"', 'operand = "Q"', "parameters", "exactly one: M, N, P"),
         ('role = "output"', 'role = "input"', "operands", "two inputs (left, then right) and one output"),
         ('name = "P", role', 'name = "N", role', "operands", "the same name"),
@@ -210,7 +212,7 @@ def test_the_digest_stays_with_a_new_title_and_handout_and_changes_with_a_case(f
             "[launch]",
             '[[goals]]\ntext = "few"\ncounter = "loads"\nat_most = 3\n[launch]',
             "goals[0].counter",
-            "no such counter; there are: branches, compute_to_memory",
+            "no such counter; there are: branches, bulk_load_bytes",
         ),
         (
             "[launch]",

@@ -65,7 +65,10 @@ def test_permutation_cases_take_turns():
         ("Width=1", {1}),
         ("Width=17 integers_left", {17}),
         ("Width=17, whole numbers, left", {17}),
-        ("real", {2, 13, 29}),
+        ("left whole Width=17", {17}),
+        ("Real", {2, 13, 29}),
+        ("Width=17 Width=1", set()),
+        ("", set()),
         ("7", set()),
     ],
 )

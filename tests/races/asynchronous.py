@@ -412,6 +412,8 @@ class _Draft:
         if not able:
             return
         full, empty = able[0], self.empty
+        if empty.phase:
+            self.meet()  # otherwise a thread may arrive twice in one phase
         for again in range(self.random.randint(2, 3)):
             if again:
                 self.wait_empty(full.arrive)

@@ -29,13 +29,14 @@ CHECK_LIMITS = Limits(wall_seconds=120.0, cpu_seconds=120, memory_bytes=4 * 2**3
 
 
 class Failure(StrEnum):
-    """Why there is no response. The submission causes the first three; the last two are system errors."""
+    """Why there is no response, or none that helps. The submission causes the first three; others are system errors."""
 
     TIME = "time"
     MEMORY = "memory"
     CRASH = "crash"
     START = "start"
     ERROR = "error"
+    SOLUTION = "solution"
 
 
 class SandboxFailure(Exception):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kernels.counters import Totals
-from kernels.evidence import CodeLine, Evidence, Extent, LineEvidence, PhaseTable
+from kernels.evidence import CodeLine, Evidence, Extent, LineEvidence, PhaseTable, StageTable
 from kernels.judging.plan import CasePlan, Plan
 from kernels.verdict import Finding, Verdict, errors_of
 from kernels.wire import from_plain, to_plain
@@ -85,10 +85,10 @@ def warm_up() -> None:
     """Load all modules of this step, because the sandbox can't open files later."""
     from kernels.analysis import hardware, sass, scaling
     from kernels.device.ptx import likeness
-    from kernels.phases import table as phases
+    from kernels.phases import stages, table
     from worker.steps import check_step as steps
 
-    assert all((hardware, phases, sass, scaling, likeness))
+    assert all((hardware, stages, table, sass, scaling, likeness))
     steps.warm_up()
 
 
@@ -147,7 +147,7 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
     lines, left = _bounded(executed.lines)
     if left:
         notes.append(f"The {left} lines with the fewest instructions are left out.")
-    phases, light = _phases(request.phases), None
+    phases, stages, light = *_phases(request.phases), None
     if request.light is not None:
         light = _light(request, loaded, request.light, sass)
     evidence = Evidence(
@@ -155,6 +155,7 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
         lines=lines,
         totals=executed.totals,
         phases=phases,
+        stages=stages,
         notes=tuple(dict.fromkeys([*notes, *executed.notes])),
         sass=_listing(request),
     )
@@ -169,11 +170,9 @@ def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass 
 
     assert case.launch is not None, "only a case that can be launched is counted"
     memory = buffers(case, _inputs(case))
-    affordable = _affordable(request, loaded, case, memory, most=request.affordable // case.launch.threads)
-    blocks = plan_blocks(case.launch, affordable or 0)
-    if affordable is None or (blocks is None and case.launch.blocks > 4 * affordable):
-        return None
-    run = _execute(request, loaded, case, memory, blocks)
+    # More than the fewest blocks would only show that some differ, and a bound doesn't need that.
+    blocks = plan_blocks(case.launch, 0)
+    run = _execute(request, loaded, case, memory, blocks, most=request.affordable // case.launch.threads)
     if run.findings or run.counts is None:
         return None
     try:
@@ -182,21 +181,18 @@ def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass 
         return None
 
 
-def _affordable(
-    request: AnalysisRequest, loaded: Loaded, case: CasePlan, memory: Sequence[Buffer], *, most: int | None = None
-) -> int | None:
+def _affordable(request: AnalysisRequest, loaded: Loaded, case: CasePlan, memory: Sequence[Buffer]) -> int | None:
     """Estimate the affordable number of blocks from a few that run. None if these can't finish alone.
 
-    most: limit for a thread's instructions; a block with more is too expensive. By default a block isn't followed
-        further than decides that the fewest blocks run: 0
+    A block isn't followed further than decides that the fewest blocks run: 0.
     """
     from kernels.analysis.scaling import probed_blocks, usual_blocks
 
     assert case.launch is not None, "only a case that can be launched is counted"
     probed = probed_blocks(case.launch)
     enough = request.affordable // (usual_blocks(case.launch) * case.launch.threads) + 1
-    probe = _execute(request, loaded, case, memory, probed, count=False, most=most or enough)
-    if most is None and any(finding.kind is Verdict.TIME_LIMIT for finding in probe.findings):
+    probe = _execute(request, loaded, case, memory, probed, count=False, most=enough)
+    if any(finding.kind is Verdict.TIME_LIMIT for finding in probe.findings):
         return 0
     if _incomplete(probe):
         return None
@@ -306,31 +302,34 @@ def _inputs(case: CasePlan) -> dict[str, Matrix]:
 def _barriers(program: Program, counts: Counts, case: CasePlan) -> float | None:
     """The number of barriers that one block executed, from lines with only barriers."""
     assert case.launch is not None, "only a case that was launched was counted"
-    waits = {item.line for item in program.instructions if item.opcode.startswith(_BARRIERS)}
+    waits = {item.counted_line for item in program.instructions if item.opcode.startswith(_BARRIERS)}
     if not waits:
         return 0.0
-    others = {item.line for item in program.instructions if not item.opcode.startswith(_BARRIERS)}
+    others = {item.counted_line for item in program.instructions if not item.opcode.startswith(_BARRIERS)}
     if None in waits or waits & others:
         return None
     warps = sum(int(work.values[1].sum()) for work in counts.lines if work.line in waits)
     return warps / (-(-case.launch.threads // 32) * case.launch.blocks)
 
 
-def _phases(small: SmallRun | None) -> PhaseTable | None:
+def _phases(small: SmallRun | None) -> tuple[PhaseTable | None, StageTable | None]:
+    """The phases of a small run: of each thread, or with tensor cores those of the block's pipeline."""
     from kernels import device
     from kernels.judging.judge import constants
+    from kernels.phases.stages import multiplies_matrices, stage_table
     from kernels.phases.table import phase_table
 
     if small is None:
-        return None
+        return None, None
     try:
         loaded = _load(small.module)
     except (device.Unsupported, device.Malformed):
-        return None
+        return None, None
     case = small.plan.cases[0]
-    return phase_table(
-        loaded.program, small.plan, case, symbols=loaded.named(case.symbols), state=loaded.named(constants(case))
-    )
+    if multiplies_matrices(loaded.program):
+        return None, stage_table(loaded.program, small.plan, case)
+    symbols, state = loaded.named(case.symbols), loaded.named(constants(case))
+    return phase_table(loaded.program, small.plan, case, symbols=symbols, state=state), None
 
 
 CHECK, COUNT = "check", "count"

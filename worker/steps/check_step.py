@@ -49,6 +49,7 @@ class CheckResponse:
     """The outcome of the cases, with the fields of kernels.judging.judge.Judgement and kernels.report.Report.
 
     ptx_digests: of the checked modules, by `CasePlan.module`; only these may be measured
+    solution_fault: why the exercise's solution has no results to compare with
     """
 
     findings: tuple[Finding, ...]
@@ -58,6 +59,7 @@ class CheckResponse:
     launch: Launch | None = None
     launch_sizes: Mapping[str, int] = field(default_factory=dict)
     ptx_digests: tuple[str, ...] = ()
+    solution_fault: str = ""
 
 
 def warm_up() -> None:
@@ -96,6 +98,8 @@ def _check(request: CheckRequest) -> CheckResponse:
         solve, need = (solver.values, solver.instructions) if solver is not None else (None, None)
         found = judge(request.plan, _runner(request.plan, loaded, seen, reached), resources, solve, need)
         findings = (*found.findings, *sampled_findings(request.plan, loaded))
+    except _SolutionFailed as reason:
+        return CheckResponse((), (), solution_fault=str(reason))
     except device.Unsupported as reason:
         return _unsupported(request.plan, reason.finding, seen)
     except device.Malformed as reason:
@@ -217,7 +221,7 @@ def _beginning(printed: str) -> str:
     return f"{whole}\n" if line_break and start != printed else start
 
 
-class SolutionFailed(RuntimeError):
+class _SolutionFailed(RuntimeError):
     """The exercise's own solution failed in a case, so there is nothing to compare with."""
 
 
@@ -257,7 +261,7 @@ class _Solver:
             raise _needs_gpu(reason) from reason
         for finding in execution.findings:
             if finding.severity is Severity.ERROR:
-                raise SolutionFailed(f"the exercise's solution fails at {case.name}: {finding.message}")
+                raise _SolutionFailed(f"It fails at {case.name}: {finding.message}")
         return execution
 
 

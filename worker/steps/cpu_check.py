@@ -45,6 +45,7 @@ FAILURES: Mapping[Failure, str] = {
     Failure.CRASH: "A grading process died.",
     Failure.START: "The sandbox process did not start.",
     Failure.ERROR: "The grader failed inside the sandbox.",
+    Failure.SOLUTION: "The exercise's own solution can't be used.",
 }
 """How each failure of our processes is reported to a student."""
 
@@ -153,6 +154,8 @@ def check(planned: Planned, stages: Stages, clock: Clock, progress: Progress) ->
     progress("checking on the CPU device")
     solved = solution.made if solution is not None and plan.operation is Operation.SOLUTION else ()
     checked = stages.check(CheckRequest(plan, tuple(map(module_of, made)), tuple(map(module_of, solved))))
+    if checked.solution_fault:
+        raise SandboxFailure(Failure.SOLUTION, checked.solution_fault)
     warnings = (*source.warnings, *_unranked(job, source, planned.plan))
     findings = point_at_names(name_loops(checked.findings, source.text), source.text)
     findings = name_unfilled_constants(findings, source.text, plan.module_symbols)
@@ -182,7 +185,8 @@ def system_error(
 ) -> Report:
     """The report of a system error. plan: None if it was not made yet."""
     logger.error("a step failed: %s", failure)
-    finding = Finding(Verdict.SYSTEM_ERROR, f"{FAILURES[failure.kind]} Your kernel is not the cause.")
+    reason = f" {failure.detail}" if failure.kind is Failure.SOLUTION else ""
+    finding = Finding(Verdict.SYSTEM_ERROR, f"{FAILURES[failure.kind]}{reason} Your kernel is not the cause.")
     return _stopped(job, plan or _plan(job), (finding,), seconds, isolation, verdict=Verdict.SYSTEM_ERROR)
 
 

@@ -43,7 +43,7 @@ class Solution:
         try:
             return with_solution(self.exercise, self.source, case)
         except LaunchError as error:
-            raise _failed(f"it can't be launched at {case.name}: {error}") from error
+            raise _failed(f"It can't be launched at {case.name}: {error}.") from error
 
 
 _kept: dict[tuple[str, ...], Source | Compilation] = {}
@@ -61,7 +61,7 @@ def solution_for(task: Task, plan: Plan, stages: Stages, *, large: bool) -> Solu
     if exercise.operation is not Operation.SOLUTION:
         return None
     if not exercise.solution_text:
-        raise _failed("this machine doesn't have it")
+        raise _failed("This machine doesn't have it.")
     grading = _Grading(exercise.solution_text.encode(), exercise, task.arch, task.cache)
     source = _source(grading, stages)
     own = make_plan(exercise, source, None, plan.seed)
@@ -115,4 +115,4 @@ def _told(findings: Sequence[object]) -> str:
 
 
 def _failed(reason: str) -> SandboxFailure:
-    return SandboxFailure(Failure.ERROR, f"the exercise's solution can't be used: {reason}")
+    return SandboxFailure(Failure.SOLUTION, reason)

@@ -15,59 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.observers.knowledge import NOTHING, Ids, Knowledge, Moment, Times, barriers_of, distinct, too_often
+from kernels.device.observers.locations import Location, Locations, offsets_of
 from kernels.device.state.accesses import BEGIN, HALF_FENCE, Access, Kind, Strength, Transfer
 from kernels.device.state.geometry import WARP, clusters_of
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 
-Location = dict[Hashable, int]
-"""A number of knowledge for each scope: a block, below 0 a cluster, or None for all blocks.
-
-With a proxy: what was shown to it.
-"""
-Table = dict[tuple[int, int], Location]
-"""The locations of a variable by byte offset, and in shared memory also by the column of its block."""
-
-
-class Locations:
-    """The locations of one launch. Locations in shared memory end with their chunk of blocks."""
-
-    def __init__(self) -> None:
-        self._shared: dict[str, Table] = {}
-        self._global: dict[str, Table] = {}
-
-    def start(self) -> None:
-        self._shared.clear()
-
-    def of(self, access: Access) -> Table:
-        tables = self._shared if access.allocation.space == "shared" else self._global
-        return tables.setdefault(access.allocation.name, {})
-
-    def overwrite(self, machine: Machine, access: Access, unit: int) -> None:
-        """End what was released at the locations that a plain store overwrites."""
-        there = self.of(access)
-        if there:
-            cells, lanes = access.cells(machine.shape, unit)
-            columns = access.columns(lanes, machine.shape, unit)
-            written = set(zip((cells * unit // 4).tolist(), columns.tolist(), strict=True))
-            for offset, column in list(there):
-                if (offset // 4, column) in written:
-                    del there[offset, column]
-
-
-def offsets_of(
-    machine: Machine, access: Access, unit: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the offset, the thread and the block's column of each thread's place."""
-    cells, lanes = access.cells(machine.shape, unit)
-    pieces = max(1, access.where.size // unit)
-    return cells[::pieces] * unit, lanes[::pieces], access.columns(lanes, machine.shape, unit)[::pieces]
-
-
 Proxy = str
 """The async proxy by the memory that it accesses: "shared" or "global"."""
 
-Scope = Strength | Proxy
+Scope = Strength | Proxy | tuple[Proxy]
+"""Of a fence. The tuple stands for what was shown to a proxy before the last fence for threads."""
+
 Pending = Strength | tuple[Strength, Proxy]
 Grid = NDArray[np.bool_]
 Groups = NDArray[np.int64]
@@ -228,9 +187,9 @@ class Clocks:
         numbers = self._released.get(self._narrow)
         known = NOTHING if numbers is None else self._released_by(numbers, threads, column)
         shown: dict[Scope, int] = {
-            proxy: self._released_by(self._released[proxy], threads, column)
+            proxy: self._released_by(self._released[proxy,], threads, column)
             for proxy in self._proxies
-            if known and proxy in self._released
+            if known and (proxy,) in self._released
         }
         block = int(self._blocks[column])
         if (numbers := self._released.get(BEGIN)) is not None:
@@ -351,6 +310,9 @@ class Clocks:
 
     def release(self, mask: Mask | None, scope: Strength) -> None:
         self._fence(mask, [kind for kind in self._scopes if kind <= scope])
+        for proxy in self._proxies:
+            if (shown := self._released.get(proxy)) is not None:
+                self._released[proxy,] = np.where(self._whole(mask), shown, self._ids(self._released.get((proxy,))))
 
     def fence_proxy(self, mask: Mask | None, proxies: Sequence[Proxy]) -> None:
         self._proxies.update(dict.fromkeys(proxies))
@@ -457,7 +419,7 @@ class Clocks:
             scope, proxy = (kind, None) if isinstance(kind, Strength) else kind
             number = self.knowledge.join(self._made(scope, thread, column), current)
             if number and proxy is not None:
-                number = self._made(proxy, thread, column)
+                number = self._made(proxy if now else (proxy,), thread, column)
             if number:
                 location[key] = self.knowledge.join(location.get(key, NOTHING), number)
 

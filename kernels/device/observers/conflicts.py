@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -154,7 +154,8 @@ class Order:
         """Return the entries of cells whose accesses may be unordered. The other cells have no race.
 
         Accesses that don't conflict, such as reads, form a run. Order is transitive. So all accesses are ordered if
-        every access of a run comes before every access of the next run.
+        every access of a run comes before every access of the next run. To be visible to the async proxy isn't: a read
+        between a write and a transfer shows nothing. So each transfer is also compared with the last run of writes.
 
         entries: sorted by key and event
         """
@@ -175,21 +176,33 @@ class Order:
             for one, other in _slices(ones[left], everyone, first[left], most[left]):
                 loose = ~self.ordered(entries.take(one), entries.take(other), volatile=False)
                 bad[cell[one[loose]]] = True
+        transfers = np.flatnonzero(entries["shown"] >= 0)
+        if len(transfers):
+            writes = entries["generic"] & self._writes[entries["site"]]
+            last = np.maximum.accumulate(np.where(writes, everyone, -1))[transfers]
+            transfers, last = transfers[last >= 0], last[last >= 0]
+            same = cell[transfers] == cell[last]
+            transfers, last = transfers[same], run[last[same]]
+            for one, other in _slices(transfers, everyone, starts[last], sizes[last]):
+                loose = ~self.ordered(entries.take(other), entries.take(one), volatile=False)
+                bad[cell[one[loose]]] = True
         suspects: Flags = bad[cell]
         return suspects
 
-    def ends(self, entries: Entries) -> Flags:
+    def ends(self, entries: Entries, *, by_site: bool = False) -> Flags:
         """Return the entries with which later accesses must be compared. Entries as for `suspects`, of ordered cells.
 
         For each sort of access to a cell, the last run is enough. All earlier runs of that sort come before it, and
         they conflict with the same accesses.
+
+        by_site: whether each instruction is a sort of its own, which also shows most races of cells that aren't ordered
         """
         if not len(entries):
             return np.zeros(0, np.bool_)
         run = self._runs(entries)
-        sorts = [
-            (site.kind.writes, site.strength, *((site.size, change) if site.strength.atomic else ()))
-            for site, change in zip(self._sites, self._changes, strict=True)
+        sorts: list[Hashable] = [
+            at if by_site else (site.kind.writes, site.strength, *((site.size, change) if site.strength.atomic else ()))
+            for at, (site, change) in enumerate(zip(self._sites, self._changes, strict=True))
         ]
         number = {sort: at for at, sort in enumerate(dict.fromkeys(sorts))}
         sort = np.array([number[sort] for sort in sorts])[entries["site"]]

@@ -96,14 +96,19 @@ class Lifetimes:
             for pair in np.unique(pairs).tolist()
             if int(blocks[pair % columns]) not in knowledge.of(pair // columns)
         ]
-        return remote[np.isin(pairs, unknown)]
+        early: NDArray[np.intp] = remote[np.isin(pairs, unknown) & (owners != column)]
+        return early
 
     def _places(self, access: Access) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-        """Return thread, column, owner and place in the list of accesses to other blocks' memory."""
+        """Return thread, column, owner and place in the list of accesses to other blocks' memory.
+
+        A copy to another block ends there. So what it reads in its own block may outlast this block, too.
+        """
         assert access.owners is not None
         assert access.lanes is not None
         thread, column = np.divmod(access.lanes, self._machine.shape.blocks)
-        remote = np.flatnonzero(access.owners != column)
+        sent = access.transfer is not None and access.where.kind is Kind.READ
+        remote = np.flatnonzero((access.owners != column) | sent)
         return thread[remote], column[remote], access.owners[remote], remote
 
     def _rows(self, noted: Noted) -> tuple[Entries, NDArray[np.intp]]:

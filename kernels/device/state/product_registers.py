@@ -43,7 +43,9 @@ class ProductRegisters:
 
         sums, factor: the rows of accumulators and of the left factor
         """
-        there, other = (sums[:, np.newaxis], lanes), (factor[:, np.newaxis], lanes)
+        everyone = len(lanes) == self._time.size
+        # Whole rows are several times faster than chosen places in them.
+        there, other = ((each, slice(None)) if everyone else (each[:, np.newaxis], lanes) for each in (sums, factor))
         unfenced = ((self._fenced[lanes] < self._needed[there]) & (self._shape[there] != shape)).any(axis=0)
         unfenced |= (self._fenced[lanes] < self._needed[other]).any(axis=0)
         self._needed[there], self._shape[there] = self._time[lanes] + 1, shape
@@ -64,12 +66,13 @@ class ProductRegisters:
         found: Lanes = lanes[busy]
         return found
 
-    def copy(self, row: int, source: int, lanes: Lanes) -> Lanes:
-        """Do the same for a copy of another of these registers. A copied sum is still that sum."""
-        group, shape = self._group[source, lanes], self._shape[source, lanes]
+    def copy(self, row: int, sources: Rows, lanes: Lanes) -> Lanes:
+        """Do the same for a copy of another of these registers, or of two halves. A copied sum is still that sum."""
+        first, there = sources[0], (sources[:, np.newaxis], lanes)
+        group, shape, needed = self._group[first, lanes], self._shape[first, lanes], self._needed[there].max(axis=0)
         busy = (self._group[row, lanes] > self._done[lanes]) & (self._group[row, lanes] != group)
-        moved = np.maximum(self._needed[source, lanes], self._waited[lanes] + 1)
-        self._needed[row, lanes] = np.where(shape != 0, self._needed[source, lanes], moved)
+        moved = np.maximum(needed, self._waited[lanes] + 1)
+        self._needed[row, lanes] = np.where(shape != 0, needed, moved)
         self._shape[row, lanes], self._group[row, lanes] = shape, group
         found: Lanes = lanes[busy]
         return found

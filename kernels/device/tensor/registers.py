@@ -30,19 +30,19 @@ def product_registers(program: Program) -> Mapping[str, int]:
         if isinstance(part, Register)
     }
     copies = [pair for item in program.instructions if found and (pair := _copied(item)) is not None]
-    while missing := [source for target, source in copies if target in found and source not in found]:
+    while missing := [each for target, source in copies if target in found for each in source if each not in found]:
         found.update(dict.fromkeys(missing))
     return {name: row for row, name in enumerate(found)}
 
 
-def _copied(item: Instruction) -> tuple[str, str] | None:
-    """The target and the source of a plain move between registers."""
+def _copied(item: Instruction) -> tuple[str, tuple[str, ...]] | None:
+    """The target and the sources of a move between registers. Two halves that it packs are both sources."""
     if item.head != "mov" or len(item.operands) != 2:
         return None
     target, source = item.operands
-    if not isinstance(target, Register) or not isinstance(source, Register):
-        return None
-    return target.name, source.name
+    parts = source.items if isinstance(source, Vector) else (source,)
+    names = tuple(part.name for part in parts if isinstance(part, Register))
+    return (target.name, names) if isinstance(target, Register) and len(names) == len(parts) else None
 
 
 def registers_of(machine: Machine, rows: int) -> ProductRegisters:
@@ -58,8 +58,8 @@ def watched_step(run: Step, pc: int, item: Instruction, rows: Mapping[str, int])
         return run
     pair = _copied(item)
     note: Callable[[ProductRegisters, Lanes], Lanes]
-    if pair is not None and pair[1] in rows:
-        note = partial(_copy, row=rows[pair[0]], source=rows[pair[1]])
+    if pair is not None and all(name in rows for name in pair[1]):
+        note = partial(_copy, row=rows[pair[0]], sources=np.array([rows[name] for name in pair[1]], np.intp))
     else:
         note = partial(_write, rows=written, moves=item.head == "mov")
 
@@ -72,8 +72,8 @@ def watched_step(run: Step, pc: int, item: Instruction, rows: Mapping[str, int])
     return watched
 
 
-def _copy(known: ProductRegisters, lanes: Lanes, *, row: int, source: int) -> Lanes:
-    return known.copy(row, source, lanes)
+def _copy(known: ProductRegisters, lanes: Lanes, *, row: int, sources: Rows) -> Lanes:
+    return known.copy(row, sources, lanes)
 
 
 def _write(known: ProductRegisters, lanes: Lanes, *, rows: Rows, moves: bool) -> Lanes:

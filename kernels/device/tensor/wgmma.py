@@ -74,6 +74,12 @@ class WarpgroupForm:
     def operations(self) -> int:
         return 2 * _ROWS * self.n * self.k // WARP
 
+    def shared_bytes(self, *, left: bool) -> int:
+        """The bytes that one of the four warps reads from shared memory: its rows of the left factor, if that is there,
+        and a quarter of the right one, which all four use.
+        """
+        return (_ROWS * left + self.n // _WARPS) * _DEPTH // 8
+
 
 @lru_cache(maxsize=256)
 def warpgroup_form(opcode: str) -> WarpgroupForm | None:
@@ -226,7 +232,7 @@ class _Reader:
     ) -> tuple[Matrices, Origins | None]:
         """The rows of a factor from `first` on, for each warp, and the origins of unset elements.
 
-        together: whether all four warps read the same. Two of them stand for all at each piece, so none has it alone.
+        together: whether all four warps read the same
         """
         described = self._warps.gather([factor.register], 64).view(np.int64)[:, 0, 0]
         addresses = _addresses(self._machine, self._product.line, described, factor, first, rows)
@@ -263,11 +269,20 @@ class _Reader:
                 bad = np.flatnonzero(~valid)
                 element = piece.allocation, int(piece.offsets[bad[0]]), int(piece.lanes[bad[0]])
                 machine.unset.note_element(self._product.pc, element)
-            threads = piece.lanes // machine.shape.blocks
-            told = piece.some((threads // WARP + threads) % 2 == 0) if together else piece
+            told = self._of_two_warps(piece, together)
             if told.lanes.size:
                 note(machine, access_to(told, self._site, Transfer(_LINE, self._groups[told.lanes])))
         return self._by_warp(words), None if missing is None else self._by_warp(missing)
+
+    def _of_two_warps(self, piece: Part, together: bool) -> Part:
+        """Two threads of two warps for each piece, so none has it alone: four warps make the product together."""
+        blocks = self._machine.shape.blocks
+        threads = piece.lanes // blocks
+        odd = threads // WARP % 2
+        if together:
+            return piece.some((odd + threads) % 2 == 0)
+        others = piece.lanes + (WARP - 2 * WARP * odd) * blocks
+        return Part(piece.allocation, np.tile(piece.offsets, 2), np.concatenate((piece.lanes, others)))
 
     def _by_warp(self, words: Words) -> Words:
         grid = self._machine.shape.threads, self._machine.shape.blocks

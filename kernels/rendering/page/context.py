@@ -8,12 +8,13 @@ from typing import Any
 
 from kernels.analysis.model import Analysis
 from kernels.counters import COUNTERS, GLOBAL, SHARED, WORK, Counter, Kind, Totals, by_ptx
+from kernels.evidence import Evidence
 from kernels.rendering.checklist import STATES
 from kernels.rendering.page import numbers
 from kernels.rendering.page.bounds import RESOURCES, occupancy_view, roofline_of
 from kernels.rendering.page.listing.margin import listing, parts
 from kernels.rendering.page.listing.marks import marks
-from kernels.rendering.page.phases_view import phases_view
+from kernels.rendering.page.phases_view import PhasesView, phases_view, stages_view
 from kernels.rendering.page.summary import facts, figures, ran_text
 
 
@@ -102,7 +103,7 @@ VIEWS = (
         "global",
         "Global memory",
         ("requests", "sectors each", "used"),
-        "Requests of warps to global memory, and sectors of 32 bytes per request. The mark shows the fewest possible. "
+        "Requests of warps to global memory and bulk copies, with sectors of 32 bytes each. The mark shows the fewest. "
         "Used: the share of loaded bytes that threads use.",
     ),
     View(
@@ -111,6 +112,13 @@ VIEWS = (
         ("requests", "passes each", "conflict"),
         "Requests of warps to shared memory, and passes per request. Conflict: by how much bank conflicts multiply "
         "the passes.",
+    ),
+    View(
+        "tensor",
+        "Tensor cores",
+        ("products", "flops", "bytes"),
+        "Matrix products of warps, their operations, and the bytes that they read from shared memory themselves. "
+        "The bar is the line's share of all such work.",
     ),
     View(
         "branches",
@@ -146,7 +154,7 @@ def context(analysis: Analysis, source: str) -> Mapping[str, Any]:
         "facts": facts(analysis),
         "figures": figures(analysis),
         "ran": ran_text(evidence.extent) if evidence.extent else "",
-        "views": VIEWS,
+        "views": [view for view in VIEWS if view.key != "tensor" or evidence.totals.tensor_instructions],
         "lines": lines,
         "parts": parts(lines),
         "last": line_count(source),
@@ -155,9 +163,15 @@ def context(analysis: Analysis, source: str) -> Mapping[str, Any]:
         "occupancy": occupancy_view(analysis),
         "resources": RESOURCES,
         "states": STATES,
-        "phases": phases_view(evidence.phases) if evidence.phases else None,
+        "phases": _phases(evidence),
         "measured": None,
     }
+
+
+def _phases(evidence: Evidence) -> PhasesView | None:
+    if evidence.stages is not None:
+        return stages_view(evidence.stages)
+    return phases_view(evidence.phases) if evidence.phases else None
 
 
 def line_count(source: str) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from kernels.evidence import PhaseTable
+from kernels.evidence import PhaseTable, StageTable
 from kernels.phases.views import (
     axes,
     block_header,
@@ -18,12 +18,14 @@ from kernels.phases.views import (
     thread_rows,
 )
 from kernels.rendering.page.charts.phases import picture
+from kernels.rendering.page.charts.stages import stage_picture
 from kernels.rendering.page.summary import launch_text
 from kernels.rendering.text_safety import safe
-from kernels.wording import sizes_text
+from kernels.wording import lines_named, sizes_text
 
 _MOST_DRAWN = 100_000
 _WIDE = 560
+_STAGES = "The pictures show the shared memory of its first block at the moment when each phase begins."
 _WIDTH = re.compile(r'<svg [^<>]*?\bwidth="(\d+)"')
 _MOST_PHASES, _MOST_THREADS, _MOST_BLOCKS = 8, 32, 16
 
@@ -91,6 +93,18 @@ def phases_view(table: PhaseTable, prefix: str = "") -> PhasesView:
         loads=tuple(_loads(table, name) for name in fetched_operands(table)) if few else (),
         note=table.note,
     )
+
+
+def stages_view(table: StageTable, prefix: str = "") -> PhasesView:
+    """The values of the section for a pipeline: a picture of each phase."""
+    pictures = []
+    for phase in table.phases:
+        lines = f", read in {lines_named(phase.lines)}" if phase.lines else ""
+        drawn = Markup(safe(stage_picture(table, phase, prefix)))  # noqa: S704 - made of escaped parts
+        pictures.append(Picture(f"{prefix}phase-{phase.number}", f"Phase {phase.number}{lines}", drawn, wide=True))
+    note = " ".join(filter(None, (_STAGES, table.note)))
+    sizes, launch = sizes_text(table.sizes), launch_text(table.launch)
+    return PhasesView(sizes, launch, table.tile, tuple(pictures), 0, None, (), note)
 
 
 def _pictures(table: PhaseTable, prefix: str) -> tuple[tuple[Picture, ...], int]:

@@ -11,7 +11,7 @@
 #define TILE_N 256  // columns
 #define TILE_K 64   // of a tile
 #define STAGES 4
-//!tilelab block=(384) grid=(min(132, ceil(rows/TILE_M)*ceil(cols/TILE_N))) shared=(STAGES*(TILE_M+TILE_N)*TILE_K*2)
+//!tilelab block=(384) grid=(min(132, 1+rows/1000*131, ceil(rows/TILE_M)*ceil(cols/TILE_N))) shared=(STAGES*(TILE_M+TILE_N)*TILE_K*2)
 
 __device__ unsigned sharedAddress(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 

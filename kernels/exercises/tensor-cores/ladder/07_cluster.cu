@@ -14,7 +14,7 @@
 #define TILE_K 64   // of a tile
 #define STAGES 4
 #define PARTS 2     // blocks of a cluster, each of which copies this part of N's tile
-//!tilelab block=(384) grid=(PARTS*min(66, ceil(rows/(PARTS*TILE_M))*ceil(cols/TILE_N))) cluster=(PARTS) shared=(STAGES*(TILE_M+TILE_N)*TILE_K*2)
+//!tilelab block=(384) grid=(PARTS*min(66, 1+rows/1000*65, ceil(rows/(PARTS*TILE_M))*ceil(cols/TILE_N))) cluster=(PARTS) shared=(STAGES*(TILE_M+TILE_N)*TILE_K*2)
 
 __device__ unsigned sharedAddress(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 

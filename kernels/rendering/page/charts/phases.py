@@ -74,7 +74,6 @@ def picture(table: PhaseTable, phase: int, block: Coordinates, prefix: str = "")
         tiles.append((tile, 0, y))
         y += tile.extent[1] + _GAP // 2
     used = [kind for kind in _KINDS if any(kind in grid.kinds.values() for grid, _, _ in (*placed, *tiles))]
-    legend = "".join(_legend(kind, 20 * number) for number, kind in enumerate(used))
     title = f"Phase {phase} of block {course_place(block, table.launch.grid)}"
     identity = prefix + re.sub(r"\W+", "-", title.lower())
     words = (
@@ -82,8 +81,7 @@ def picture(table: PhaseTable, phase: int, block: Coordinates, prefix: str = "")
     )
     label = f'role="img" aria-labelledby="{identity} {identity}-text"'
     drawn = _grids(placed, label, words) + (_grids(tiles, _HIDDEN) if tiles else "")
-    shades = _svg(legend, _LEGEND_WIDTH, 20 * len(used), _HIDDEN)
-    return f'<div class="phase-picture"><div>{drawn}</div>{shades}</div>'
+    return f'<div class="phase-picture"><div>{drawn}</div>{explained(used, _KINDS)}</div>'
 
 
 def _placed(grids: list[_Grid]) -> list[tuple[_Grid, int, int]]:
@@ -99,10 +97,10 @@ def _placed(grids: list[_Grid]) -> list[tuple[_Grid, int, int]]:
 def _grids(placed: Sequence[tuple[_Grid, int, int]], label: str, words: str = "") -> str:
     width = max(at + grid.extent[0] for grid, at, _ in placed) + 2
     height = max(at + grid.extent[1] for grid, _, at in placed) + 2
-    return _svg(words + "".join(_drawn(grid, x, y) for grid, x, y in placed), width, height, label)
+    return drawing(words + "".join(_drawn(grid, x, y) for grid, x, y in placed), width, height, label)
 
 
-def _svg(body: str, width: int, height: int, label: str) -> str:
+def drawing(body: str, width: int, height: int, label: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         f' {label} font-family="inherit" font-size="11" fill="currentColor" stroke="none">{body}</svg>'
@@ -164,7 +162,7 @@ def _drawn(grid: _Grid, x: int, y: int) -> str:
         f'<g transform="translate({x} {y})"><text x="{_LEFT}" y="12" font-weight="bold">{escape(grid.name)}</text>'
     ]
     parts += [
-        _text(
+        caption(
             _LEFT + column * grid.width + grid.width // 2,
             _TOP - 5,
             f"+{column}" if grid.flat else str(column),
@@ -174,7 +172,7 @@ def _drawn(grid: _Grid, x: int, y: int) -> str:
     ]
     for row in range(grid.rows):
         parts.append(
-            _text(_LEFT // 2 - 1, _TOP + row * _SIDE + 15, str(row * grid.columns if grid.flat else row), faint=True)
+            caption(_LEFT // 2 - 1, _TOP + row * _SIDE + 15, str(row * grid.columns if grid.flat else row), faint=True)
         )
         parts += [_cell(grid, row, column) for column in range(grid.columns) if (row, column) in grid.kinds]
     return "".join(parts) + _ruled(grid) + "</g>"
@@ -192,10 +190,10 @@ def _cell(grid: _Grid, row: int, column: int) -> str:
     kind = grid.kinds.get((row, column), "")
     x, y = _LEFT + column * grid.width, _TOP + row * _SIDE
     text = grid.texts.get((row, column), "")
-    return _box(kind, x, y, grid.width) + (_text(x + grid.width // 2, y + 15, text) if text else "")
+    return shaded_box(kind, x, y, grid.width) + (caption(x + grid.width // 2, y + 15, text) if text else "")
 
 
-def _box(kind: str, x: int, y: int, width: int, height: int = _SIDE) -> str:
+def shaded_box(kind: str, x: int, y: int, width: int, height: int = _SIDE) -> str:
     inner = ""
     if kind == "summed":  # a shape as well as a shade, for readers who can't tell shades apart
         inner = f'<circle cx="{x + width // 2}" cy="{y + height // 2}" r="4"/>'
@@ -205,11 +203,17 @@ def _box(kind: str, x: int, y: int, width: int, height: int = _SIDE) -> str:
     )
 
 
-def _text(x: int, y: int, text: str, *, faint: bool = False) -> str:
+def caption(x: int, y: int, text: str, *, faint: bool = False) -> str:
     look = ' opacity="0.7"' if faint else ""
     return f'<text x="{x}" y="{y}" text-anchor="middle"{look}>{escape(text)}</text>'
 
 
-def _legend(kind: str, y: int) -> str:
-    box = _box(kind, _LEFT, y, _SIDE, _SWATCH)
-    return f'{box}<text x="{_LEFT + _SIDE + 8}" y="{y + 12}">{_KINDS[kind]}</text>'
+def explained(kinds: Sequence[str], meanings: Mapping[str, str]) -> str:
+    """A legend: a box of each kind with its meaning."""
+    rows = "".join(_explained(kind, meanings[kind], 20 * number) for number, kind in enumerate(kinds))
+    return drawing(rows, _LEGEND_WIDTH, 20 * len(kinds), _HIDDEN)
+
+
+def _explained(kind: str, meaning: str, y: int) -> str:
+    box = shaded_box(kind, _LEFT, y, _SIDE, _SWATCH)
+    return f'{box}<text x="{_LEFT + _SIDE + 8}" y="{y + 12}">{meaning}</text>'

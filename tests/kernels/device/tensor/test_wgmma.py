@@ -70,6 +70,16 @@ _FACTOR = """
   unsigned f[4];
   for (int i = 0; i < 4; ++i) f[i] = ((volatile unsigned*)a)[t % 32 + 32 * (i / 2 + i % 2 * 2) + t / 32 * 128];"""
 _LOAD = 'asm volatile("ld.shared.u32 %0, [%1];" : "+r"(f[i]) : "r"((unsigned)__cvta_generic_to_shared(a + 8 * i)));'
+_HALVES = """
+  unsigned f[4];
+  unsigned short low[4], high[4];
+  for (int i = 0; i < 4; ++i) {
+    volatile unsigned short* pair = (unsigned short*)a + 2 * (t % 32 + 32 * (i / 2 + i % 2 * 2) + t / 32 * 128);
+    low[i] = pair[0], high[i] = pair[1];
+  }"""
+_PACK = """
+  for (int i = 0; i < 4; ++i) asm volatile("mov.b32 %0, {%1, %2};" : "=r"(f[i]) : "h"(low[i]), "h"(high[i]));
+  with_registers(d, f, b);  //@ multiply"""
 _IN_REGISTERS = _FILL.replace("\n  begin();", _FACTOR + "\n  begin();")
 
 STORIES = [
@@ -286,6 +296,10 @@ STORIES = [
   wait(0);""" + _STORE),
     _story("a left factor loaded after the fence", Found(Verdict.DATA_RACE, "multiply"), _FILL + _FACTOR
            + "\n  with_registers(d, f, b);  //@ multiply" + _DONE),
+    _story("a left factor packed after the fence", _ALL, _FILL.replace("\n  begin();", _HALVES + "\n  begin();")
+           + _PACK + _DONE),
+    _story("halves of a left factor loaded after the fence", Found(Verdict.DATA_RACE, "multiply"), _FILL + _HALVES
+           + _PACK + _DONE),
 ]  # fmt: skip
 
 

@@ -1,0 +1,184 @@
+"""A run that notes which copies fill the first block's shared memory asynchronously, and what reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.execution.executor import run
+from kernels.device.execution.lower import LoweredStep
+from kernels.device.execution.schedule import Budget
+from kernels.device.memory.placement import Argument, Buffer
+from kernels.device.ptx.program import Program
+from kernels.device.state.accesses import Access, Kind
+from kernels.device.state.machine import Machine, Unwatched
+from kernels.device.state.mask import Mask
+from kernels.launch import Launch
+from kernels.verdict import Verdict
+
+_BUDGET = Budget(100_000)
+_MOST_EVENTS = 100_000
+_WORD = 4
+_COMMIT = "cp.async.commit_group"
+
+Words = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """Part of shared memory that copies filled.
+
+    first, last: its first and last byte within the array
+    source: the variable in global memory; "" if all that was copied is zeros, as outside of a tensor
+    offsets: the bytes of it at which the copied words begin, ascending
+    """
+
+    line: int | None
+    array: str
+    first: int
+    last: int
+    source: str
+    offsets: Words
+
+    def joined(self, other: Filled) -> Filled:
+        both = np.union1d(self.offsets, other.offsets)
+        source = self.source or other.source
+        return replace(
+            self, first=min(self.first, other.first), last=max(self.last, other.last), source=source, offsets=both
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An instruction reads these bytes of an array in shared memory: the first one of each word."""
+
+    line: int | None
+    array: str
+    offsets: Words
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """Accesses by one instruction, word by word.
+
+    batch: the copies of a tile may be many instructions; between two tiles, threads commit or arrive at a barrier
+    """
+
+    pc: int
+    kind: Kind
+    shared: bool
+    array: str
+    words: Words
+    lanes: Words
+    batch: int
+
+
+def filling(
+    program: Program,
+    launch: Launch,
+    arguments: Sequence[Argument],
+    buffers: Sequence[Buffer],
+    *,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+) -> tuple[tuple[Filled | Reading, ...], bool]:
+    """Run the first cluster, and return what happened in its order, and whether it ran to its end.
+
+    raise (Unsupported): the kernel needs a feature that the CPU device doesn't emulate
+    """
+    watch = _Watch(program)
+    execution = run(
+        program,
+        launch,
+        arguments,
+        buffers,
+        budget=_BUDGET,
+        shapes=shapes,
+        blocks=range(launch.cluster_blocks),
+        observe=False,
+        watch=watch,
+        wrap=watch.wrap,
+    )
+    ended = not any(finding.kind is Verdict.TIME_LIMIT for finding in execution.findings)
+    lines = [item.line for item in program.instructions]
+    return tuple(_joined(_steps(watch.events, lines))), ended and len(watch.events) < _MOST_EVENTS
+
+
+class _Watch(Unwatched):
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._batch = 0
+        self._machine: Machine | None = None
+        self.events: list[_Event] = []
+
+    def start(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def wrap(self, step: LoweredStep) -> LoweredStep:
+        if self._program.instructions[step.pc].opcode != _COMMIT:
+            return step
+
+        def run(machine: Machine, mask: Mask | None) -> None:
+            self._batch += 1
+            step.run(machine, mask)
+
+        return replace(step, run=run)
+
+    def arrive(self, key: Hashable, mask: Mask | None, shift: int = 0, *, releases: bool = True) -> None:  # noqa: ARG002
+        self._batch += 1
+
+    def record(self, access: Access) -> None:
+        kind, space = access.where.kind, access.allocation.space
+        reads = kind is Kind.READ and space in {"shared", "global"}
+        if len(self.events) >= _MOST_EVENTS or not (reads or (kind is Kind.COPY and space == "shared")):
+            return
+        assert self._machine is not None
+        shape = self._machine.shape
+        words, lanes = access.cells(shape, _WORD)
+        if space == "shared":
+            first = access.columns(lanes, shape, _WORD) == 0
+            words, lanes = words[first], lanes[first]
+        if words.size:
+            event = _Event(access.where.pc, kind, space == "shared", access.allocation.name, words, lanes, self._batch)
+            self.events.append(event)
+
+
+def _steps(events: Iterable[_Event], lines: Sequence[int | None]) -> Iterator[tuple[Filled | Reading, int]]:
+    """What each instruction did at once, with its batch."""
+    for pc, together in groupby(events, lambda event: event.pc):
+        made = list(together)
+        copies = [each for each in made if each.kind is Kind.COPY]
+        for array, parts in _by(copies, lambda event: event.array):
+            words, lanes = (np.concatenate(each) for each in zip(*((e.words, e.lanes) for e in parts), strict=True))
+            read = [each for each in made if each.kind is Kind.READ]
+            taken = [each.words[np.isin(each.lanes, lanes)] for each in read]
+            source = next((each.array for each in read if not each.shared), "")
+            offsets = np.unique(np.concatenate(taken)) * _WORD if taken else np.zeros(0, np.int64)
+            first, last = int(words.min()) * _WORD, (int(words.max()) + 1) * _WORD - 1
+            yield Filled(lines[pc], array, first, last, source, offsets), parts[0].batch
+        if not copies:
+            for each in made:
+                if each.shared:
+                    yield Reading(lines[pc], each.array, np.unique(each.words) * _WORD), each.batch
+
+
+def _by(events: Iterable[_Event], key: Callable[[_Event], str]) -> Iterator[tuple[str, list[_Event]]]:
+    for name, together in groupby(sorted(events, key=key), key):
+        yield name, list(together)
+
+
+def _joined(steps: Iterable[tuple[Filled | Reading, int]]) -> Iterator[Filled | Reading]:
+    """Join the copies of a batch that bring parts of the same matrix, unless something reads in between."""
+    waiting: dict[tuple[int, str, str], Filled] = {}
+    for step, batch in steps:
+        if isinstance(step, Filled):
+            key = batch, step.array, step.source
+            waiting[key] = waiting[key].joined(step) if key in waiting else step
+            continue
+        yield from waiting.values()
+        waiting.clear()
+        yield step
+    yield from waiting.values()

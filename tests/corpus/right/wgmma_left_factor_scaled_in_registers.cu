@@ -1,0 +1,61 @@
+#include <cuda_bf16.h>
+
+typedef __nv_bfloat16 bf16;
+
+__device__ unsigned smem(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+// Pieces of 8 x 8 elements lie one after the other: first along the depth, then along rows or columns.
+__device__ unsigned long long described(const void* p) { return (smem(p) >> 4 & 0x3fff) | 8ull << 16 | 16ull << 32; }
+
+#define MULTIPLY(d, f, b) asm volatile( \
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 1, 1, 1, 0;" \
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(f[0]), "r"(f[1]), "r"(f[2]), "r"(f[3]), "l"(described(b)))
+#define warpgroup_arrive() asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
+#define commit() asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory")
+#define wait_for_all_but(groups) asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(groups) : "memory")
+#define proxy_fence() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
+
+// The four registers of a thread for 64 x 16 elements in rows.
+__device__ void fragments(unsigned (&f)[4], const bf16 (*a)[16], int t) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(f[0]), "=r"(f[1]), "=r"(f[2]), "=r"(f[3])
+                 : "r"(smem(&a[t / 32 * 16 + t % 16][t % 32 / 16 * 8])) : "memory");
+}
+
+// An element of a matrix, or 0 outside.
+__device__ bf16 at(const bf16* m, int y, int x, int height, int width) {
+    return y < height && x < width ? m[y * width + x] : __float2bfloat16(0.0f);
+}
+
+// A factor for two elements of bfloat16.
+__device__ void scale(unsigned& pair, float by) {
+    bf16* each = (bf16*)&pair;
+    for (int i = 0; i < 2; ++i) each[i] = __float2bfloat16(__bfloat162float(each[i]) * by);
+}
+
+//!tilelab block=128 grid=(ceil(cols/8), ceil(rows/64))
+__global__ void tensorProduct(const bf16* M, const bf16* N, float* P, int rows, int depth, int cols) {
+    __shared__ alignas(128) bf16 a[64][16], b[128];
+    int t = threadIdx.x, top = blockIdx.y * 64, left = blockIdx.x * 8;
+    float d[4] = {};
+    bf16 half = __float2bfloat16(0.5f);
+    for (int k0 = 0; k0 < depth; k0 += 16) {
+        for (int i = t; i < 1024; i += 128) a[i / 16][i % 16] = at(M, top + i / 16, k0 + i % 16, rows, depth) * half;
+        b[t / 64 * 64 + t % 8 * 8 + t / 8 % 8] = at(N, k0 + t / 8, left + t % 8, depth, cols);
+        proxy_fence();
+        __syncthreads();
+        unsigned f[4];
+        fragments(f, a, t);
+        for (int i = 0; i < 4; ++i) scale(f[i], 2);
+        warpgroup_arrive();
+        MULTIPLY(d, f, b);
+        commit();
+        wait_for_all_but(0);
+        __syncthreads();
+    }
+    int row = top + t / 32 * 16 + t % 32 / 4, col = left + t % 4 * 2;
+    for (int i = 0; i < 4; ++i) {
+        int y = row + i / 2 * 8, x = col + i % 2;
+        if (y < rows && x < cols) P[y * cols + x] = d[i];
+    }
+}
