@@ -141,7 +141,7 @@ def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
 
 def _copy_use(operands: Operands, pc: int, item: Instruction, form: BulkForm | TensorForm) -> MbarrierUse:
     """A bulk copy, perhaps with a tensor map, that reports its bytes to a barrier."""
-    if not 4 + form.several <= len(item.operands) <= 5 + form.several:
+    if len(item.operands) != 4 + form.several:
         raise Malformed("a bulk copy with the wrong number of operands")
     if isinstance(form, BulkForm):
         return _use_of_copy(operands, item, bulk_copy(operands, pc, item, form), 3)
@@ -374,8 +374,9 @@ class Mbarriers:
                 # It is the end of the copy that uses the other block's barrier.
                 own = part.some(np.isin(part.lanes, lanes))
                 note(self._machine, access_to(own, use.site, replace(phase.ends(own.lanes), proxy=False)))
+            some = moved[lanes] > 0  # without bytes, there is nothing to wait for
             started = self._started.setdefault(phase.barrier, Started(self._machine.shape.blocks))
-            started.begin(columns, phase.number + 1, use.site.pc, lanes)
+            started.begin(columns[some], phase.number + 1, use.site.pc, lanes[some])
         self._add_bytes(part, -moved[part.lanes])
         self._close(part)
 

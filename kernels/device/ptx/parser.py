@@ -15,10 +15,12 @@ from kernels.device.ptx.module import (
     SIZES,
     Function,
     Guard,
+    Immediate,
     Instruction,
     Label,
     Malformed,
     Module,
+    Operand,
     Refusal,
     Register,
     Signature,
@@ -35,6 +37,7 @@ SOURCE_NAME = "kernel.cu"
 
 _SPACES = {".global", ".const", ".shared", ".local", ".param"}
 _LINKAGE = {".visible", ".extern", ".weak", ".common"}
+_HINT = ".L2::cache_hint"
 _OPCODE = re.compile(r"[a-z][\w.:]*")
 
 
@@ -46,6 +49,13 @@ def parse_module(text: str) -> Module:
 def _source_files(text: str) -> frozenset[int]:
     found = re.findall(r'^[ \t]*+\.file[ \t]++(\d{1,9})[ \t]++"([^"\n]*)"', text, re.MULTILINE)
     return frozenset(int(number) for number, path in found if path.rsplit("/", 1)[-1] == SOURCE_NAME)
+
+
+def _without_policy(opcode: str, operands: tuple[Operand, ...]) -> tuple[str, tuple[Operand, ...]]:
+    """Leave out the policy of a cache, which only changes the speed. It is the last operand."""
+    if opcode.startswith("createpolicy."):
+        return "mov.b64", (operands[0], Immediate(0))
+    return (opcode.replace(_HINT, ""), operands[:-1]) if _HINT in opcode else (opcode, operands)
 
 
 class _ModuleReader:
@@ -318,14 +328,14 @@ class _FunctionReader:
             raise Malformed(f"unexpected {word[:40]!r} in a function")
         start = self._tokens.place
         try:
-            operands = self._operands.all()
+            operands = self._operands.all(single=word.endswith(".f32"))
         except Malformed:
             if feature(word) is None:
                 raise
             # some of these have operands of an unusual form
             self._tokens.skip(start, ";")
             word, operands = "refuse", (Refusal(word, not_emulated(word)),)
-        function.body.append(Instruction(word, operands, guard, self._line))
+        function.body.append(Instruction(*_without_policy(word, operands), guard, self._line))
 
     def _prototype(self) -> Signature:
         """Parse `(.param .b32 _) _ (.param .b64 _);`, the signature of a call through a pointer."""
