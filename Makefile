@@ -130,10 +130,10 @@ bench-gpu: ## measure with this machine's GPU, and write docs/gpu-measurements.m
 	@bin/setup gpu
 	@$(PY) -m bench.gpu $(T)
 
-test-gpu: ## compare results, counts, races and occupancy with this machine's GPU
+test-gpu: ## compare results, counts, races and occupancy with this machine's GPU (T="--only gpu-tensor-counters" for a page)
 	@bin/setup dev
 	@bin/setup gpu
-	@$(PY) -m tests.gpu
+	@$(PY) -m tests.gpu $(T)
 
 clean: ## remove the environments and all files that tools leave behind
 	rm -rf .venv .venv-* *.egg-info build dist server/web/client/node_modules tests/browser/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -28,6 +28,7 @@ class AccessSum:
     ideal_sectors: int = 0
     wavefronts: int = 0
     ideal_wavefronts: int = 0
+    repeats: int = 0
 
     @property
     def conflicts(self) -> int:
@@ -46,6 +47,8 @@ class Run:
     branches: conditional branches that warps reached; divergent: branches that split a warp
     tensor_flops: the operations among `flops` that tensor cores do
     tensor_work: the same, each times its time in sixteenths of an operation of half precision
+    tensor_instructions: the instructions of warps for them
+    product_bytes: what these read from shared memory
     """
 
     access: Mapping[tuple[str, str], AccessSum]
@@ -57,10 +60,16 @@ class Run:
     flops: int
     tensor_flops: int = 0
     tensor_work: int = 0
+    tensor_instructions: int = 0
+    product_bytes: int = 0
 
     @property
     def global_bytes(self) -> int:
-        return self.access["global", "load"].bytes + self.access["global", "store"].bytes
+        return sum(self.access["global", verb].bytes for verb in ("load", "store", "bulk load", "bulk store"))
+
+
+HALF_WORK = 16
+"""The tensor work of one operation with factors of half precision."""
 
 
 class Kind(Enum):
@@ -74,6 +83,7 @@ class Kind(Enum):
 
 GLOBAL, SHARED, WORK = "Global memory", "Shared memory", "Work"
 _LOADS, _STORES, _ATOMICS = (GLOBAL, "global loads"), (GLOBAL, "global stores"), (GLOBAL, "global atomics")
+_BULK_LOADS, _BULK_STORES = (GLOBAL, "bulk loads"), (GLOBAL, "bulk stores")
 _SHARED_LOADS, _SHARED_STORES = (SHARED, "shared loads"), (SHARED, "shared stores")
 _BRANCHES, _INSTRUCTIONS, _OPERATIONS = (WORK, "branches"), (WORK, "instructions"), (WORK, "operations")
 
@@ -119,7 +129,9 @@ _CONFLICTS = "passes needed only because threads requested different words of on
 class Totals:
     """The whole launch. `shared_*` and `global_*` count the hardware's accesses, `ptx_*` those in the PTX.
 
-    global_bytes: bytes that threads requested from global memory, loads and stores
+    bulk_*: bulk copies between global and shared memory, also of tensors
+    cluster_copy_*: bulk copies to the shared memory of a block of the cluster
+    global_bytes: bytes that threads requested from global memory: loads, stores and bulk copies
     warp_efficiency: active threads per executed warp instruction, as a share of 32
     compute_to_memory: floating-point operations per 4-byte access of a thread to global memory
     """
@@ -150,6 +162,36 @@ class Totals:
     global_atomic_requests: int = _kept(
         lambda run: run.access["global", "atomic"].requests,
         Counter("atomic requests", "requests", "atomic updates of whole warps", *_ATOMICS))
+    bulk_load_requests: int = _kept(
+        lambda run: run.access["global", "bulk load"].requests,
+        Counter("bulk loads", "copies", "one instruction copies many bytes into shared memory, also of several blocks",
+                *_BULK_LOADS))
+    bulk_load_sectors: int = _kept(
+        lambda run: run.access["global", "bulk load"].sectors,
+        Counter("sectors of bulk loads", "sectors", "pieces of 32 bytes that the copies read", *_BULK_LOADS, 1))
+    bulk_load_bytes: int = _kept(
+        lambda run: run.access["global", "bulk load"].bytes,
+        Counter("bytes of bulk loads", "bytes", "what is outside of a tensor isn't read", *_BULK_LOADS, 2))
+    bulk_load_efficiency: float = _kept(
+        lambda run: run.access["global", "bulk load"].efficiency,
+        Counter("efficiency of bulk loads", "", "the share of read sectors that the copies need", *_BULK_LOADS, 3,
+                "load efficiency", Kind.SHARE))
+    bulk_store_requests: int = _kept(
+        lambda run: run.access["global", "bulk store"].requests,
+        Counter("bulk stores", "copies", "one instruction copies many bytes from shared memory", *_BULK_STORES))
+    bulk_store_sectors: int = _kept(
+        lambda run: run.access["global", "bulk store"].sectors,
+        Counter("sectors of bulk stores", "sectors", "pieces of 32 bytes that the copies write", *_BULK_STORES, 1))
+    bulk_store_bytes: int = _kept(
+        lambda run: run.access["global", "bulk store"].bytes,
+        Counter("bytes of bulk stores", "bytes", "what is outside of a tensor isn't written", *_BULK_STORES, 2))
+    cluster_copies: int = _kept(
+        lambda run: run.access["shared", "bulk store"].requests,
+        Counter("copies to other blocks", "copies", "bulk copies to the shared memory of a block of the cluster",
+                SHARED, "cluster copies"))
+    cluster_copy_bytes: int = _kept(
+        lambda run: run.access["shared", "bulk store"].bytes,
+        Counter("bytes to other blocks", "bytes", "the bytes of these copies", SHARED, "cluster copies", 1))
     shared_load_requests: int = _kept(
         lambda run: run.access["shared", "load"].requests,
         Counter("load requests", "requests", "loads of whole warps", *_SHARED_LOADS))
@@ -196,9 +238,17 @@ class Totals:
         Counter("operations of tensor cores", "operations", "those among the operations that tensor cores do",
                 WORK, "tensor operations", 0, "flops"))
     tensor_work: int = _kept(lambda run: run.tensor_work)
+    tensor_instructions: int = _kept(
+        lambda run: run.tensor_instructions,
+        Counter("instructions of tensor cores", "instructions", "matrix products of warps; wgmma has four warps",
+                WORK, "tensor operations", 1, "products of warps"))
+    product_bytes: int = _kept(
+        lambda run: run.product_bytes,
+        Counter("bytes of wgmma", "bytes", "factors that tensor cores read from shared memory", SHARED, "wgmma", 0,
+                "bytes from shared memory"))
     global_bytes: int = _kept(
         lambda run: run.global_bytes,
-        Counter("requested bytes", "bytes", "bytes that all threads read and wrote, before any cache",
+        Counter("requested bytes", "bytes", "bytes that all threads read, wrote and copied, before any cache",
                 GLOBAL, "operations", 1))
     global_load_bytes: int = _kept(lambda run: run.access["global", "load"].bytes)
     global_store_bytes: int = _kept(lambda run: run.access["global", "store"].bytes)
@@ -216,6 +266,15 @@ class Totals:
     ptx_shared_store_conflicts: int = _kept(lambda run: run.ptx["shared", "store"].conflicts)
     ptx_shared_load_wavefronts: int = _kept(lambda run: run.ptx["shared", "load"].wavefronts)
     ptx_shared_store_wavefronts: int = _kept(lambda run: run.ptx["shared", "store"].wavefronts)
+
+    @property
+    def read_bytes(self) -> int:
+        """What threads read from global memory, also with bulk copies."""
+        return self.global_load_bytes + self.bulk_load_bytes
+
+    @property
+    def written_bytes(self) -> int:
+        return self.global_store_bytes + self.bulk_store_bytes
 
 
 def _each(amount: int, requests: int) -> float | None:

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from kernels.counters import Totals
+from kernels.counters import HALF_WORK, Totals
 from kernels.launch import Launch
 
 SECTORS_A_CYCLE = 2
 INSTRUCTIONS_A_CYCLE = 4
+SHARED_BYTES_A_CYCLE = 128
+TENSOR_WORK_A_CYCLE = HALF_WORK * 2 * 2048
 """Rough costs on one multiprocessor. They only put lines in order."""
 
 
@@ -23,11 +25,17 @@ _COUNTS = ("requests", "unique_bytes", "sectors", "ideal_sectors", "wavefronts",
 
 
 class Verb(StrEnum):
-    """The kind of an access."""
+    """The kind of an access. A bulk copy loads into shared memory, or stores from there, as the copy engine does."""
 
     LOAD = "load"
     STORE = "store"
     ATOMIC = "atomic"
+    BULK_LOAD = "bulk load"
+    BULK_STORE = "bulk store"
+
+    @property
+    def bulk(self) -> bool:
+        return self in {Verb.BULK_LOAD, Verb.BULK_STORE}
 
 
 class Basis(StrEnum):
@@ -43,10 +51,12 @@ class AccessEvidence:
     """All accesses of one source line to one variable, of one verb, as the hardware executes them.
 
     name: the variable, "" if unknown
-    width: bytes per thread of the widest access
+    width: bytes per thread of the widest access; of a bulk copy, its mean bytes
+    requests: accesses of warps; bulk copies, of which one to several blocks is one
     ideal_sectors: the fewest sectors that could hold the requested bytes.
     ptx_requests to ptx_conflicts: counts before the assembler merged accesses
     note: why the two differ, or another remark; "" for none
+    repeats: bulk copies to the place of the same thread's copy before
     """
 
     space: str
@@ -67,6 +77,7 @@ class AccessEvidence:
     ptx_wavefronts: int
     ptx_conflicts: int
     note: str = ""
+    repeats: int = 0
 
     @property
     def sectors_per_request(self) -> float:
@@ -112,7 +123,7 @@ class BranchEvidence:
 
 @dataclass(frozen=True, slots=True)
 class LineEvidence:
-    """One source line."""
+    """One source line. tensor_flops to product_bytes: as in the totals."""
 
     line: int
     thread_instructions: int
@@ -120,12 +131,17 @@ class LineEvidence:
     flops: int
     accesses: tuple[AccessEvidence, ...] = ()
     branches: BranchEvidence | None = None
+    tensor_flops: int = 0
+    tensor_work: int = 0
+    tensor_instructions: int = 0
+    product_bytes: int = 0
 
     @property
     def cost(self) -> float:
         """A rough number of a multiprocessor's cycles: instructions, sectors of memory, passes over shared memory."""
         moved = sum(access.sectors / SECTORS_A_CYCLE + access.wavefronts for access in self.accesses)
-        return self.warp_instructions / INSTRUCTIONS_A_CYCLE + moved
+        products = max(self.tensor_work / TENSOR_WORK_A_CYCLE, self.product_bytes / SHARED_BYTES_A_CYCLE)
+        return self.warp_instructions / INSTRUCTIONS_A_CYCLE + moved + products
 
     @property
     def worst_ways(self) -> float:
@@ -133,7 +149,9 @@ class LineEvidence:
         return max((each.ways for each in self.accesses if each.space == "shared" and each.requests), default=1.0)
 
     def together(self, *spaces: str) -> AccessEvidence | None:
+        """The sums of the accesses; of bulk copies only if there is nothing else."""
         ran = [access for access in self.accesses if access.space in spaces and access.requests]
+        ran = [access for access in ran if not access.verb.bulk] or ran
         if not ran:
             return None
         return replace(ran[0], **{name: sum(getattr(access, name) for access in ran) for name in _COUNTS})

@@ -124,6 +124,24 @@ class Diagnosed:
 
 
 @dataclass(frozen=True, slots=True)
+class Incomplete:
+    """The phase of a barrier in shared memory that never completes.
+
+    number: from 1; the first has parity 0
+    expected_arrivals, arrivals: those that it needs, and those that came; the same for bytes of asynchronous copies
+    arrival_lines, copy_lines: where threads arrive, and where copies begin that report to the barrier, in any phase
+    """
+
+    number: int
+    expected_arrivals: int
+    arrivals: int
+    expected_bytes: int
+    bytes: int
+    arrival_lines: tuple[int, ...]
+    copy_lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What a finding's message says, as far as the advice or a page needs it.
 
@@ -136,6 +154,9 @@ class Facts:
     one_warp: whether `__syncwarp()` would order the accesses
     values: an incorrect element's value and the expected one, if both are numbers
     example: the message without the sentences of its diagnoses; "" without any
+    relaxed_arrivals: the lines of relaxed arrivals in the kernel, if a race in a cluster may come from them
+    others_arrive: if a thread uses a stage of a pipeline and never arrives, the lines where others do
+    incomplete: the barrier for which a thread waits without end
     """
 
     mistake: Mistake = Mistake.OTHER
@@ -149,6 +170,9 @@ class Facts:
     values: tuple[float, ...] = ()
     example: str = ""
     diagnoses: tuple[Diagnosed, ...] = ()
+    relaxed_arrivals: tuple[int, ...] = ()
+    others_arrive: tuple[int, ...] = ()
+    incomplete: Incomplete | None = None
 
     def diagnosis(self, *keys: str, in_all: bool = False) -> Diagnosed | None:
         """The diagnosis with one of these keys. in_all: only if it explains each failing case."""

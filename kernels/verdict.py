@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Self
 
 from kernels.facts import Element, Facts
-from kernels.wording import lines_named, plural
+from kernels.wording import line_ranges, lines_named, plural
 
 CPU_DEVICE = "cpu"
 """The device class of a kernel that no GPU judged."""
@@ -59,8 +59,8 @@ class Verdict(StrEnum):
         "resource_limit",
         "Your kernel can't be launched like this.",
         (
-            "Make the block or its tiles smaller. A block has at most 1,024 threads and 64 K registers, and usually "
-            "48 KiB of shared memory."
+            "Make the block or its tiles smaller. A block has at most 1,024 threads and 64 K registers. The exercise "
+            "limits its shared memory."
         ),
     )
     UNSUPPORTED = (
@@ -88,7 +88,7 @@ class Verdict(StrEnum):
     )
     DATA_RACE = (
         "data_race",
-        "Two threads use the same memory in no fixed order.",
+        "Two accesses to the same memory have no fixed order.",
         "Put `__syncthreads()` {between}. Every thread of the block must reach it.",
         "access pair",
         ("one access", "other access"),
@@ -192,6 +192,7 @@ class Finding:
     count: threads or elements; for races, pairs of accesses
     message: one plain sentence for the student
     facts: what it says, for programs
+    called_from: if a line is in a helper function, the kernel's lines that call it
     """
 
     kind: Verdict
@@ -203,6 +204,7 @@ class Finding:
     severity: Severity = Severity.ERROR
     column: int | None = None
     facts: Facts = field(default_factory=Facts)
+    called_from: tuple[int, ...] = ()
 
     @property
     def title(self) -> str:
@@ -232,11 +234,16 @@ class Finding:
 
     @property
     def headline(self) -> str:
-        """The kind with its lines: `Data race between lines 20 and 25`, `Compile error at line 3, column 5`."""
+        """The kind with its lines.
+
+        `Data race between lines 20 and 25`, `Compile error at line 3, column 5`, `Data race at line 9, called from
+        line 30`
+        """
         of_pair = self.kind in {Verdict.DATA_RACE, Verdict.ORDER_DEPENDENT} and " and " in self.lines
         where = f" {'between' if of_pair else 'at'} {self.lines}" if self.lines else ""
         column = f", column {self.column}" if self.column is not None else ""
-        return f"{self.title.capitalize()}{where}{column}"
+        calls = f", called from {line_ranges(range(each, each + 1) for each in self.called_from)}"
+        return f"{self.title.capitalize()}{where}{column}{calls if self.called_from else ''}"
 
     @property
     def count_text(self) -> str:

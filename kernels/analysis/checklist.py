@@ -60,6 +60,9 @@ def _occupancy(subject: Subject) -> _Judged:
         f"{plural(found.blocks_per_sm, 'block')} and {plural(found.warps_per_sm, 'warp')} fit on an SM at once: "
         f"{_percent(found.share)} of its limit" + (f", limited by {limit}." if limit and found.share < 1 else ".")
     )
+    if subject.totals.product_bytes:
+        evidence += " wgmma and bulk copies run while their warps go on, so few warps can be enough."
+        return _Judged(State.NOT_NEEDED, evidence, "")
     advice = next(advice for name, advice in _OCCUPANCY_ADVICE.items() if name in found.limit.lower())
     return _Judged(_graded(found.share, _GOOD_OCCUPANCY, _FAIR_OCCUPANCY), evidence, advice)
 
@@ -79,7 +82,8 @@ def _coalescing(subject: Subject) -> _Judged:
     moved = sum(access.sectors for _, access in accesses)
     wasted = [(line.line, subject.wasted_sectors(access)) for line, access in accesses]
     if not moved:
-        return _Judged(State.NOT_NEEDED, "It makes no access to global memory.", "")
+        copies = "Bulk copies make all its accesses" if subject.totals.read_bytes else "It makes no access"
+        return _Judged(State.NOT_NEEDED, f"{copies} to global memory.", "")
     share = 1 - sum(count for _, count in wasted) / moved
     requests = sum(access.requests for _, access in accesses)
     evidence = f"{short_number(moved / requests, 2)} sectors per request, {_percent(share)} of them needed."
@@ -123,13 +127,13 @@ def _divergence(subject: Subject) -> _Judged:
 
 def _tiling(subject: Subject) -> _Judged:
     advice = f"Let the block load {subject.tile}x{subject.tile} tiles into shared memory, for all its threads."
-    return _Judged(*_reuse(subject), advice, tiled(subject), subject.busiest_line("global", Verb.LOAD))
+    return _Judged(*_reuse(subject), advice, tiled(subject), subject.reading_line)
 
 
 def _reuse(subject: Subject) -> tuple[State, str]:
     read = subject.elements_read
     if not read:
-        return State.NOT_NEEDED, "No thread loads from global memory."
+        return State.NOT_NEEDED, "Nothing is read from global memory."
     if subject.product is None:
         times = read / subject.input_elements if subject.input_elements else 1.0
         if times <= _FEW_REPEATS:

@@ -34,6 +34,7 @@ class Device:
     l2_gbs: float
     copy_gbs: float | None = None
     l1_bytes: int = 128
+    l2_bytes: int = 64
     tags: int = 1
     lsu_lanes: int = 32
     schedulers: int = 4
@@ -46,6 +47,11 @@ class Device:
     def peak_gflops(self) -> float:
         """Single precision; a multiply-add counts as two operations."""
         return 2 * self.fp32_lanes * self.multiprocessors * self.clock_mhz / 1000
+
+    @property
+    def tensor_gflops(self) -> float:
+        """The same of tensor cores, with factors of 16 bits."""
+        return 2 * self.tensor_macs * self.multiprocessors * self.clock_mhz / 1000
 
     @property
     def l1_gbs(self) -> float:

@@ -9,8 +9,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kernels.analysis.remedies import COARSE
-from kernels.analysis.subject import FLOAT, WARP, Subject, line_of_most
-from kernels.evidence import INSTRUCTIONS_A_CYCLE, SECTORS_A_CYCLE, AccessEvidence, Advice, GoalResult, TheoryRow, Verb
+from kernels.analysis.subject import FLOAT, SECTOR, WARP, Subject, line_of_most
+from kernels.evidence import (
+    INSTRUCTIONS_A_CYCLE,
+    SECTORS_A_CYCLE,
+    SHARED_BYTES_A_CYCLE,
+    TENSOR_WORK_A_CYCLE,
+    AccessEvidence,
+    Advice,
+    GoalResult,
+    TheoryRow,
+    Verb,
+)
 from kernels.occupancy import resource_title
 from kernels.wording import short_number
 
@@ -22,6 +32,8 @@ _TOO_OFTEN = 0.1
 _SEVERAL_TIMES = 2
 _CYCLES_A_BARRIER = 10
 _LONG_LOOP = 4
+_CLEARLY = 1.1
+_FEW_CONFLICTS = 0.05
 _USUAL_TILE = 16
 _VERBS = {Verb.LOAD: "reads", Verb.STORE: "writes", Verb.ATOMIC: "updates"}
 RIGHT_FIRST = Advice("The run showed errors. Correct them before you look at speed.")
@@ -76,8 +88,10 @@ def _coalescing_first(candidates: Sequence[_Candidate]) -> list[_Candidate]:
 def _whole_cost(subject: Subject) -> float:
     totals = subject.totals
     sectors = totals.global_load_sectors + totals.global_store_sectors
+    sectors += totals.bulk_load_sectors + totals.bulk_store_sectors
     wavefronts = totals.shared_load_wavefronts + totals.shared_store_wavefronts
-    return totals.warp_instructions / INSTRUCTIONS_A_CYCLE + sectors / SECTORS_A_CYCLE + wavefronts
+    products = max(totals.tensor_work / TENSOR_WORK_A_CYCLE, totals.product_bytes / SHARED_BYTES_A_CYCLE)
+    return totals.warp_instructions / INSTRUCTIONS_A_CYCLE + sectors / SECTORS_A_CYCLE + wavefronts + products
 
 
 def _candidates(subject: Subject) -> Iterator[_Candidate]:
@@ -85,6 +99,8 @@ def _candidates(subject: Subject) -> Iterator[_Candidate]:
         yield _uncoalesced(subject, line.line, access)
     for line, access in subject.accesses("shared", Verb.LOAD, Verb.STORE):
         yield _conflicts(subject, line.line, access)
+    for line, access in subject.accesses("global", Verb.BULK_LOAD, Verb.BULK_STORE):
+        yield from _narrow_boxes(subject, line.line, access)
     for line, access in subject.accesses("local"):
         cost = access.requests / 1.0
         text = (
@@ -97,6 +113,66 @@ def _candidates(subject: Subject) -> Iterator[_Candidate]:
     yield from _divided(subject)
     yield from _used_once(subject)
     yield from _queued_updates(subject)
+    yield from _single_stage(subject)
+    yield from _small_tiles(subject)
+
+
+def _narrow_boxes(subject: Subject, line: int, access: AccessEvidence) -> Iterator[_Candidate]:
+    if wasted := subject.wasted_sectors(access):
+        text = (
+            f"Line {line} copies {access.name or 'global memory'} in rows that fill their sectors of 32 bytes only to "
+            f"{100 * access.efficiency:.0f} %. Copy wider boxes, best with rows of 128 bytes and their swizzle."
+        )
+        yield _Candidate(wasted / SECTORS_A_CYCLE, Advice(text, line))
+
+
+def _single_stage(subject: Subject) -> Iterator[_Candidate]:
+    """Copies for which a tile must be free again that has just been filled."""
+    again = [(line.line, access.repeats) for line, access in subject.accesses("global", Verb.BULK_LOAD)]
+    copies, line = subject.totals.bulk_load_requests, line_of_most(again)
+    if line is None or 2 * sum(count for _, count in again) < copies:
+        return
+    text = (
+        f"Line {line} copies each tile to the place of the tile before. So no copy can begin before the block has used "
+        "that tile. Keep several stages of tiles, and begin the next copies before you use a tile."
+    )
+    yield _Candidate(subject.totals.bulk_load_sectors / SECTORS_A_CYCLE, Advice(text, line))
+
+
+def _small_tiles(subject: Subject) -> Iterator[_Candidate]:
+    """A product that waits for its factors, because tensor cores would need less time than what brings them."""
+    tensor, light = subject.milliseconds("tensor"), subject.light
+    if light is None or not subject.of_tensor_cores or light.milliseconds < _CLEARLY * tensor:
+        return
+    line = None
+    times = f"{light.milliseconds / tensor:.2g} times as long as the tensor cores (modelled)"
+    if light.limit == "l1_data" and _reads_shared_memory(subject):
+        larger = "Let each `wgmma` have more columns" if subject.totals.product_bytes else "Let each warp compute more"
+        text = f"Shared memory needs {times}. {larger}. Then it uses what it reads for more products."
+    elif light.limit == "bulk":
+        text = (
+            f"Copying the tiles needs {times}. Let each block compute a larger tile of the output. Or copy a tile to "
+            "all blocks of a cluster at once."
+        )
+    elif light.limit in {"l1_tags", "lsu", "l2", "dram"} and not subject.shares and subject.reading_line is not None:
+        line = subject.reading_line
+        text = (
+            f"Line {line} reads what tensor cores multiply from global memory, and that needs {times}. Load tiles into "
+            "shared memory, and let several warps use them."
+        )
+    else:
+        return
+    yield _Candidate(_whole_cost(subject) * (1 - tensor / light.milliseconds), Advice(text, line))
+
+
+def _reads_shared_memory(subject: Subject) -> bool:
+    """Whether L1 and shared memory mostly read shared memory, and bank conflicts have little part in that."""
+    totals = subject.totals
+    passes = totals.shared_load_wavefronts + totals.shared_store_wavefronts
+    conflicts = totals.shared_load_conflicts + totals.shared_store_conflicts
+    read = passes + totals.product_bytes / SHARED_BYTES_A_CYCLE
+    sectors = totals.global_load_sectors + totals.global_store_sectors
+    return conflicts < _FEW_CONFLICTS * read and read > sectors * SECTOR / SHARED_BYTES_A_CYCLE
 
 
 def _uncoalesced(subject: Subject, line: int, access: AccessEvidence) -> _Candidate:
@@ -128,22 +204,29 @@ def _conflicts(subject: Subject, line: int, access: AccessEvidence) -> _Candidat
     text = (
         f"Line {line} {_VERBS[access.verb]} {name} with {ways:.3g}-way bank conflicts. Its threads want different "
         f"elements of one bank, so each {_NOUNS[access.verb]} takes {ways:.3g} times as long. "
-        f"{_other_banks(subject.shapes.get(access.name, ()), access)}"
+        f"{_other_banks(subject, access)}"
     )
     return _Candidate(float(access.conflicts), Advice(text, line), f"shared_{access.verb}_conflicts")
 
 
-def _other_banks(shape: tuple[int, ...], access: AccessEvidence) -> str:
+def _other_banks(subject: Subject, access: AccessEvidence) -> str:
     """How neighbouring threads get elements of different banks.
 
     Another order of the indices doesn't help if the array is written by rows and read by columns.
     """
-    name = access.name
+    name, shape = access.name, subject.shapes.get(access.name, ())
     if access.width > FLOAT:
+        totals = subject.totals
+        if totals.bulk_load_requests and not totals.shared_store_requests:
+            return (
+                "Its rows start in the same banks. Give the tensor map a swizzle as wide as the rows, up to 128 bytes."
+            )
         # One element more would move rows off the addresses that such an access needs.
-        return (
-            f"Make the rows of `{name or 'the array'}` {access.width} bytes longer, so that they start in other banks."
+        longer = (
+            f"Make the rows of `{name or 'the array'}` {access.width} bytes longer, so that they start in other banks"
         )
+        swizzled = f", or swizzle their pieces of {access.width} bytes" if subject.of_tensor_cores else ""
+        return f"{longer}{swizzled}."
     if not shape:
         return "Make `threadIdx.x` the last index, or make the rows of the array one element longer."
     if len(shape) == 1 or shape[-1] % 2:
@@ -213,7 +296,7 @@ def _used_once(subject: Subject) -> Iterator[_Candidate]:
     uses = 2 * product.volume / subject.elements_read
     if uses >= _USED_ONCE:
         return
-    line, tile = subject.busiest_line("global", Verb.LOAD), min(subject.tile, product.rows, product.columns)
+    line, tile = subject.reading_line, min(subject.tile, product.rows, product.columns)
     text = (
         f"Line {line} reads every element from global memory again for each use. Load {tile}x{tile} tiles into shared "
         f"memory. This cuts global loads {tile}x."
@@ -280,7 +363,7 @@ def _queued_updates(subject: Subject) -> Iterator[_Candidate]:
 
 def _occupancy(subject: Subject) -> list[Advice]:
     occupancy = subject.occupancy
-    if occupancy is None or occupancy.share >= _LOW_OCCUPANCY:
+    if occupancy is None or occupancy.share >= _LOW_OCCUPANCY or subject.totals.product_bytes:
         return []
     text = (
         f"Only {occupancy.warps_per_sm} warps fit on an SM at once, {100 * occupancy.share:.0f} % of its limit. "

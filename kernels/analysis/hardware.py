@@ -26,6 +26,8 @@ _MOST_NAMED = 8
 _NUMBERS = {2: "two", 4: "four", 8: "eight", 16: "sixteen"}
 _DOES = {Verb.LOAD: "reads", Verb.STORE: "writes", Verb.ATOMIC: "updates"}
 
+_NO_WORK = [0] * 7
+
 Key = tuple[int | None, str, Verb, str]
 """Line, space, verb and variable."""
 
@@ -57,10 +59,15 @@ def as_executed(counts: Counts, sass: Sass | None) -> Executed:
     branches = _branches(counts.branches, sass)
     work = _work(counts)
     numbers = sorted({line for line in (*work, *accesses, *branches) if line is not None})
-    lines = tuple(
-        LineEvidence(line, *work.get(line, (0, 0, 0)), accesses.get(line, ()), branches.get(line)) for line in numbers
-    )
+    lines = tuple(_line(line, work.get(line, _NO_WORK), accesses.get(line, ()), branches.get(line)) for line in numbers)
     return Executed(lines, _totals(hardware, counts), _notes(fits, sass), fits)
+
+
+def _line(
+    line: int, work: Sequence[int], accesses: tuple[AccessEvidence, ...], branches: BranchEvidence | None
+) -> LineEvidence:
+    threads, warps, flops, *tensors = work
+    return LineEvidence(line, threads, warps, flops, accesses, branches, *tensors)
 
 
 def _sum(accesses: Iterable[AccessCount]) -> AccessSum:
@@ -70,7 +77,7 @@ def _sum(accesses: Iterable[AccessCount]) -> AccessSum:
         for name, number in row.items():
             setattr(total, name, getattr(total, name) + number)
         total.width = max(total.width, item.width)
-        total.bytes += row["threads"] * item.width
+        total.bytes += row["unique_bytes"] if item.verb.bulk else row["threads"] * item.width
         total.number += 1
     return total
 
@@ -94,10 +101,11 @@ def _evidence(
             continue
         now, before = _sum(made.get(key, ())), _sum(written.get(key, ()))
         note = notes.get(key, "" if now.number else "another line makes these accesses together with its accesses")
+        width = now.bytes // max(1, now.requests) if verb.bulk else now.width or before.width
         evidence = AccessEvidence(
-            space, verb, name, now.width or before.width, now.requests, now.threads, now.bytes,
+            space, verb, name, width, now.requests, now.threads, now.bytes,
             now.unique_bytes, now.sectors, now.ideal_sectors, now.segments, now.wavefronts, now.conflicts,
-            before.requests, before.sectors, before.wavefronts, before.conflicts, note,
+            before.requests, before.sectors, before.wavefronts, before.conflicts, note, now.repeats,
         )  # fmt: skip
         lines[line] = (*lines.get(line, ()), evidence)
     return lines
@@ -164,21 +172,20 @@ def _branches(branches: Sequence[BranchCount], sass: Sass | None) -> dict[int, B
     return found
 
 
-def _work(counts: Counts) -> dict[int | None, tuple[int, int, int]]:
-    work: dict[int | None, tuple[int, int, int]] = {}
+def _work(counts: Counts) -> dict[int | None, list[int]]:
+    """The numbers of each line, as in `LineWork`."""
+    work: dict[int | None, list[int]] = {}
     for item in counts.lines:
-        before = work.get(item.line, (0, 0, 0))
-        threads, warps, flops = (int(number) for number in item.values[:3].sum(axis=1))
-        work[item.line] = (before[0] + threads, before[1] + warps, before[2] + flops)
+        before = work.setdefault(item.line, [0] * len(item.values))
+        work[item.line] = [one + int(other) for one, other in zip(before, item.values.sum(axis=1), strict=True)]
     return work
 
 
 def _totals(hardware: Sequence[AccessCount], counts: Counts) -> Totals:
-    threads, warps, flops = (sum(row) for row in zip((0, 0, 0), *_work(counts).values(), strict=True))
+    work = [int(sum(row)) for row in zip(*_work(counts).values(), strict=True)] or _NO_WORK
     branches, divergent = (sum(int(item.values[row].sum()) for item in counts.branches) for row in (0, 1))
     access, ptx = _sums(hardware), _sums(counts.accesses)
-    tensors = (sum(int(item.values[row].sum()) for item in counts.lines) for row in (3, 4))
-    return totals_of(Run(access, ptx, branches, divergent, threads, warps, flops, *tensors))
+    return totals_of(Run(access, ptx, branches, divergent, *work))
 
 
 def _sums(accesses: Sequence[AccessCount]) -> Mapping[tuple[str, str], AccessSum]:

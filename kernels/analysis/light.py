@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kernels.analysis.devices import Device
-from kernels.counters import Totals
+from kernels.counters import HALF_WORK, Totals
 from kernels.evidence import Light, ResourceTime
 from kernels.launch import Launch
 
@@ -61,11 +61,17 @@ class _Work:
     @property
     def read(self) -> int:
         """Bytes that must come from memory at least once. A kernel that skips some reads less."""
-        return min(self.footprint.read, _SECTOR * self.totals.global_load_sectors)
+        return min(self.footprint.read, _SECTOR * (self.totals.global_load_sectors + self.totals.bulk_load_sectors))
 
     @property
     def written(self) -> int:
-        return min(self.footprint.written, _SECTOR * self.totals.global_store_sectors)
+        sectors = self.totals.global_store_sectors + self.totals.bulk_store_sectors
+        return min(self.footprint.written, _SECTOR * sectors)
+
+    @property
+    def copied(self) -> int:
+        """Bytes that multiprocessors copy at once from L2 and to it, past L1."""
+        return self.totals.bulk_load_bytes + self.totals.bulk_store_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +99,7 @@ _RESOURCES = (
     _Resource(
         "tensor",
         "Tensor cores",
-        lambda work: work.totals.tensor_work / 16 / 2 / work.device.tensor_macs,
+        lambda work: work.totals.tensor_work / HALF_WORK / 2 / work.device.tensor_macs,
         "Every operation of tensor cores. On types of 8 bits it takes half as long as on 16 bits, on tf32 twice.",
         rare=True,
     ),
@@ -119,7 +125,14 @@ _RESOURCES = (
         "l1_data",
         "L1 and shared memory",
         lambda work: _delivered(work.totals) / work.device.l1_bytes,
-        "Passes over the banks of shared memory, including conflicts, and sectors that L1 delivers.",
+        "Passes over the banks of shared memory, including conflicts. Sectors that L1 delivers. What wgmma reads.",
+    ),
+    _Resource(
+        "bulk",
+        "Bulk copies",
+        lambda work: work.copied / work.device.l2_bytes,
+        "Every byte of a bulk copy between L2 and a multiprocessor. L1 keeps none of them.",
+        rare=True,
     ),
 )
 
@@ -170,7 +183,7 @@ def _busiest_share(blocks: int, multiprocessors: int, *, alike: bool) -> float:
 
 def _delivered(totals: Totals) -> int:
     passes = _WAVEFRONT * (totals.shared_load_wavefronts + totals.shared_store_wavefronts)
-    return passes + _SECTOR * (totals.global_load_sectors + totals.global_store_sectors)
+    return passes + _SECTOR * (totals.global_load_sectors + totals.global_store_sectors) + totals.product_bytes
 
 
 def _level_two(work: _Work) -> ResourceTime:

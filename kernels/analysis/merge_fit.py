@@ -66,7 +66,8 @@ def fit(counts: Counts, sass: Sass | None) -> tuple[Fit, ...]:
             there: Counter[int] = Counter()
             for line in group.lines:
                 there += (sass.get(line, _NOTHING) if sass else _NOTHING).widths(space, verb)
-            merged, match, copies = _choose(group, there) if sass else ((), Match.UNKNOWN, 0)
+            # The assembler joins no bulk copies.
+            merged, match, copies = _choose(group, there) if sass and not verb.bulk else ((), Match.UNKNOWN, 0)
             taken = {pc for item in merged for pc in item.pcs}
             alone = tuple(item for item in group.accesses if item.pcs[0] not in taken)
             lines = tuple(sorted(group.lines, key=lambda line: line or 0))

@@ -30,6 +30,7 @@ _PREDICATE = re.compile(r"!?U?P\d")
 _WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}
 _LOADS = {"LDS": "shared", "LDG": "global", "LDL": "local", "LD": "generic"}
 _STORES = {"STS": "shared", "STG": "global", "STL": "local", "ST": "generic"}
+_MATRICES, _ROW_BYTES = {"LDSM": Verb.LOAD, "STSM": Verb.STORE}, 16
 _ATOMICS = {
     "ATOMS": "shared",
     "ATOMG": "global",
@@ -174,6 +175,9 @@ def _note(line: _Line, match: re.Match[str]) -> None:
         width = _width(words)
         line.accesses.append(MachineAccess("global", Verb.LOAD, width, guarded))
         line.accesses.append(MachineAccess("shared", Verb.STORE, width, guarded))
+    elif name in _MATRICES:
+        # Each of its threads has the address of one row.
+        line.accesses.append(MachineAccess("shared", _MATRICES[name], _ROW_BYTES, guarded))
     else:
         for verb, spaces in ((Verb.LOAD, _LOADS), (Verb.STORE, _STORES), (Verb.ATOMIC, _ATOMICS)):
             if name in spaces:

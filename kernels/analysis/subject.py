@@ -16,7 +16,7 @@ from kernels.occupancy import Occupancy
 
 FLOAT = 4
 WARP = 32
-_SECTOR = 32
+SECTOR = 32
 _SPARE_SECTORS = 2
 
 
@@ -78,7 +78,7 @@ class Subject:
     def elements_read(self) -> float:
         """Elements that threads requested from global memory, of the inputs' average size."""
         size = sum(operand.bytes for operand in self.inputs) / max(1, self.input_elements)
-        return self.totals.global_load_bytes / (size or FLOAT)
+        return self.totals.read_bytes / (size or FLOAT)
 
     @property
     def of_floats(self) -> bool:
@@ -91,8 +91,10 @@ class Subject:
 
     @property
     def shares(self) -> bool:
-        """Whether threads exchange data through shared memory."""
-        return self.totals.shared_load_requests > 0 and self.totals.shared_store_requests > 0
+        """Whether threads exchange data through shared memory, or use there what bulk copies bring."""
+        filled = self.totals.shared_store_requests + self.totals.bulk_load_requests
+        used = self.totals.shared_load_requests + self.totals.product_bytes
+        return filled > 0 and used > 0
 
     def accesses(self, space: str, *verbs: Verb) -> Iterator[tuple[LineEvidence, AccessEvidence]]:
         for line in self.lines:
@@ -116,7 +118,7 @@ class Subject:
     @property
     def misaligned(self) -> bool:
         """Whether rows of an operand begin in the middle of sectors."""
-        return any(each.row_length * each.type.bytes % _SECTOR for each in (*self.inputs, *self.outputs))
+        return any(each.row_length * each.type.bytes % SECTOR for each in (*self.inputs, *self.outputs))
 
     @property
     def has_edges(self) -> bool:
@@ -126,8 +128,24 @@ class Subject:
         rows, columns = block_tile(self)
         return bool(self.product.rows % rows or self.product.columns % columns)
 
+    @property
+    def of_tensor_cores(self) -> bool:
+        """Whether tensor cores do most of the operations."""
+        return 2 * self.totals.tensor_flops > self.totals.flops
+
     def busiest_line(self, space: str, verb: Verb) -> int | None:
         return line_of_most([(line.line, access.requests) for line, access in self.accesses(space, verb)])
+
+    @property
+    def reading_line(self) -> int | None:
+        """The line that reads most of global memory."""
+        reads = self.accesses("global", Verb.LOAD, Verb.BULK_LOAD)
+        return line_of_most([(line.line, access.sectors) for line, access in reads])
+
+    def milliseconds(self, resource: str) -> float:
+        """The time that a resource needs at the speed of light; 0 if it isn't modelled."""
+        times = self.light.resources if self.light is not None else ()
+        return next((each.milliseconds for each in times if each.resource == resource), 0.0)
 
 
 def product_of(inputs: Sequence[MatrixPlan]) -> Product | None:

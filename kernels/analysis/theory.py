@@ -173,7 +173,7 @@ def _copy_rows(subject: Subject) -> Iterator[TheoryRow]:
     )  # fmt: skip
     yield TheoryRow(
         "element_stores", "elements written", "each element once", written,
-        totals.global_store_bytes / FLOAT, "elements", line=store,
+        totals.written_bytes / FLOAT, "elements", line=store,
         note="elements are written more than once, or not at all",
     )  # fmt: skip
     yield TheoryRow(

@@ -300,7 +300,7 @@ class Exercise:
     digest: changes with everything that a verdict or a measurement depends on
     tolerance: of the operation SOLUTION; 0 for exact results
     work: what one launch computes and moves, for the operation SOLUTION
-    solution_text: if it needs its solution; "" if it isn't known here
+    solution_text: for the operation SOLUTION, whose results are compared with it; "" if it isn't known here
     then: the launches after the first, for the operation SOLUTION
     """
 
@@ -344,12 +344,6 @@ class Exercise:
     def launches(self) -> tuple[Launched, ...]:
         """All launches of a case, in their order."""
         return (self, *self.then)
-
-    @property
-    def needs_solution(self) -> bool:
-        """Whether its own solution goes along with it, because a device compares results with the solution's."""
-        typed = any(operand.type is not ElementType.FLOAT for operand in self.operands)
-        return self.operation is Operation.SOLUTION or (self.operation is Operation.MATMUL and typed)
 
     @property
     def kernels(self) -> dict[str, Launched]:

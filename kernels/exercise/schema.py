@@ -159,7 +159,7 @@ def definition_in(folder: Path) -> str:
 
 
 def with_solution(text: str, solution: bytes) -> str:
-    """The text of an exercise. If it needs its solution, the first line has the solution."""
+    """The text of an exercise. If results are compared with its solution, the first line has the solution."""
     if not _needs_solution(text):
         return text
     # In TOML, a field of the whole file comes before all tables.
@@ -167,15 +167,11 @@ def with_solution(text: str, solution: bytes) -> str:
 
 
 def _needs_solution(text: str) -> bool:
-    """Whether a device compares with the solution, as `Exercise.needs_solution`; False for a text that isn't TOML."""
+    """Whether a device compares results with the solution; False for a text that isn't TOML."""
     try:
-        data = read_toml(text)
+        return read_toml(text).get("operation") == Operation.SOLUTION
     except (ValueError, RecursionError):
         return False
-    operands = data.get("operands")
-    tables = [each for each in operands if isinstance(each, dict)] if isinstance(operands, list) else []
-    typed = any(each.get("type", ElementType.FLOAT) != ElementType.FLOAT for each in tables)
-    return data.get("operation") == Operation.SOLUTION or (data.get("operation") == Operation.MATMUL and typed)
 
 
 def _solution_in(folder: Path) -> bytes:

@@ -13,7 +13,6 @@ from kernels.exercise import Case, Exercise, InputKind, Operation, Role
 from kernels.exercise.input_words import case_words
 from kernels.exercise.model import Launched
 from kernels.exercise.sizes import unranked
-from kernels.exercise.values import ElementType
 from kernels.expression import Expression
 from kernels.facts import Facts, Mistake
 from kernels.judging.operand_plan import Argument, MatrixPlan, plan_argument, plan_matrix
@@ -70,7 +69,7 @@ class CasePlan:
     launch_lines: the launch keys that the source sets (`grid`, `block`, `shared`), each with its line
     shapes: extents of the source's arrays, as far as they can be read
     size_macros: the macros that make this case's compilation different; `module` numbers these compilations
-    solution: of a case that needs it, once its file was read
+    solution: for the operation SOLUTION, once its file was read
     absolute, ulps: the tolerance of the operation SOLUTION
     flops, moved, worked: operations, bytes and elements of one launch that the exercise declares; 0 for none
     kernel: the exercise's name of the kernel that is launched first
@@ -121,12 +120,6 @@ class CasePlan:
     def outputs(self) -> tuple[MatrixPlan, ...]:
         return tuple(matrix for matrix in self.matrices if matrix.role in {Role.OUTPUT, Role.INOUT})
 
-    @property
-    def needs_solution(self) -> bool:
-        """Whether a GPU compares large results with those of the exercise's solution."""
-        typed = any(matrix.type is not ElementType.FLOAT for matrix in self.matrices)
-        return self.operation is Operation.SOLUTION or (self.operation is Operation.MATMUL and typed)
-
     def by_solution(self) -> CasePlan:
         """This case with the launches of the exercise's solution."""
         own = self.solution
@@ -167,10 +160,6 @@ class Plan:
     def symbols(self) -> dict[str, str]:
         """Module global to matrix, the same in all cases."""
         return self.cases[0].symbols if self.cases else {}
-
-    @property
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        return self.cases[0].shapes if self.cases else {}
 
     @property
     def module_symbols(self) -> tuple[str, ...]:
@@ -276,6 +265,7 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
     then, further_problem = _resolve_further(exercise, source, tile, case)
     arguments, map_problem = _resolve_arguments(exercise, source, tile, case)
     problem = problem or further_problem or map_problem
+    dynamic = {each.shared for each in (launch, *(further.launch for further in then)) if each is not None}
     return CasePlan(
         name=case.name,
         sizes=dict(case.sizes),
@@ -290,7 +280,11 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
         operation=exercise.operation,
         section=exercise.section_length(names) if exercise.operation is Operation.SUM else 0,
         constants=_constants(exercise, names, lines),
-        shapes=array_shapes(source.text, source.launch_names(exercise, tile, case.sizes)) if source else {},
+        shapes=array_shapes(
+            source.text, source.launch_names(exercise, tile, case.sizes), dynamic.pop() if len(dynamic) == 1 else 0
+        )
+        if source
+        else {},
         size_macros=exercise.defines(case.sizes),
         absolute=exercise.tolerance.absolute,
         ulps=exercise.tolerance.ulps,

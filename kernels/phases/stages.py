@@ -35,7 +35,7 @@ def stage_table(program: Program, plan: Plan, case: CasePlan) -> StageTable | No
         return None
     inputs = make_inputs(case, int(plan.seed, 16))
     try:
-        events, ended = filling(program, case.launch, arguments(case), buffers(case, inputs), shapes=plan.shapes)
+        events, ended = filling(program, case.launch, arguments(case), buffers(case, inputs), shapes=case.shapes)
     except (Unsupported, Malformed):
         return None
     work = _work(events, case.inputs_of_kernel)

@@ -58,7 +58,7 @@ def phase_table(
             arguments(case),
             buffers(case, inputs),
             symbols=symbols,
-            shapes=plan.shapes,
+            shapes=case.shapes,
             state=state,
         )
     except (Unsupported, Malformed):

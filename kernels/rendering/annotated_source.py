@@ -12,8 +12,8 @@ from kernels.rendering.text_style import DIM, RED, Style
 _AROUND = 2
 _MOST_LINES = 160
 _MOST_ACCESSES = 40
-_HEAD = ("requests", "sect/req", "used", "requests", "n-way", "split")
-_GROUPS = ("global", "", "", "shared", "", "warps")
+_HEAD = ("requests", "sect/req", "used", "requests", "n-way", "products", "split")
+_GROUPS = ("global", "", "", "shared", "", "tensor", "warps")
 
 
 def annotated(source: Sequence[str], lines: Sequence[LineEvidence], style: Style) -> list[str]:
@@ -62,10 +62,12 @@ def _cells(line: LineEvidence | None) -> tuple[str, ...]:
     cells = [""] * len(_HEAD)
     if moved is not None:
         cells[:3] = short(moved.requests), f"{moved.sectors_per_request:.2f}", percent(moved.efficiency)
-    if banked is not None:
+    if banked is not None and not banked.verb.bulk:
         cells[3:5] = short(banked.requests), f"{line.worst_ways:.3g}"
+    if line.tensor_instructions:
+        cells[5] = short(line.tensor_instructions)
     if branches is not None and branches.warps:
-        cells[5] = f"{short(branches.divergent)}{'*' if _predicated(line) else ''}"
+        cells[6] = f"{short(branches.divergent)}{'*' if _predicated(line) else ''}"
     return tuple(cells)
 
 
@@ -105,5 +107,5 @@ def _access(number: int, access: AccessEvidence, style: Style) -> tuple[str, ...
         f"{access.sectors_per_request:.2f}" if moved else "",
         f"{access.ideal_per_request:.2f}" if moved else "",
         percent(access.efficiency) if moved else "",
-        f"{access.ways:.3g}" if access.space == "shared" else "",
+        f"{access.ways:.3g}" if access.space == "shared" and not access.verb.bulk else "",
     )

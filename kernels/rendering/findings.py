@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kernels.rendering.text_safety import cut, safe, width
+from kernels.launch import is_launch_comment
+from kernels.rendering.text_safety import cut, safe, split_columns, width
 from kernels.rendering.text_style import BOLD, DIM, RED, YELLOW, Style
 from kernels.report.clues import failing_sizes
 from kernels.report.explanation import explanation_of
 from kernels.report.model import Report, first_error, verdict_sentence
-from kernels.report.race_accesses import role_of_both, roles
+from kernels.report.race_accesses import CALL, role_of_both, roles
 from kernels.verdict import CaseStatus, Finding, Severity, Verdict
 from kernels.wording import plural
 
 MOST_FINDINGS = 5
 _CONTEXT = 1
 _NEAR = 6
+_MOST_CALLS = 3
+_MOST_ROWS = 4
 
 _SIZES_HELP = (Verdict.OUT_OF_BOUNDS, Verdict.UNINITIALIZED_READ, Verdict.BARRIER_DIVERGENCE)
 _EXACT = (Verdict.COMPILE_ERROR, Verdict.REJECTED)
@@ -96,10 +99,14 @@ def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
         if previous is not None and number != previous + 1:
             out.append(f"  {'':>{margin}} ...")
         previous = number
-        line = cut(lines[number - 1], room)
-        out.append(f"  {style.paint(f'{number:>{margin}} {bar}', DIM)} {line}".rstrip())
+        # The mistake may be at the end of a launch comment.
+        several = number in marked and is_launch_comment(lines[number - 1])
+        line = cut(lines[number - 1], room * (_MOST_ROWS if several else 1))
+        rows = split_columns(line, room)
+        for shown, row in zip((str(number), *[""] * len(rows)), rows, strict=False):
+            out.append(f"  {style.paint(f'{shown:>{margin}} {bar}', DIM)} {row}".rstrip())
         if number in marked:
-            out.append(f"  {'':>{margin}} {style.paint(bar, DIM)} {_underline(line, marked[number], room, style)}")
+            out.append(f"  {'':>{margin}} {style.paint(bar, DIM)} {_underline(rows[-1], marked[number], room, style)}")
     return out
 
 
@@ -108,7 +115,8 @@ def excerpt_labels(finding: Finding, last: int) -> Mapping[int, str]:
     first, second = roles(finding)
     both = finding.other_line not in (None, finding.line)
     alone = role_of_both(finding) if finding.kind is Verdict.DATA_RACE else ""
-    labels = {finding.other_line: first, finding.line: second if both else alone}
+    labels: dict[int | None, str] = dict.fromkeys(finding.called_from[:_MOST_CALLS], CALL)
+    labels |= {finding.other_line: first, finding.line: second if both else alone}
     return {number: text for number, text in labels.items() if number is not None and 1 <= number <= last}
 
 

@@ -37,6 +37,18 @@ def cut(text: str, columns: int) -> str:
     return "".join(kept) + "..."
 
 
+def split_columns(text: str, columns: int) -> list[str]:
+    """The text in rows of at most so many columns; one empty row for an empty text."""
+    rows, used = [""], 0
+    for char in text:
+        if used + _columns(char) > columns:
+            rows.append("")
+            used = 0
+        rows[-1] += char
+        used += _columns(char)
+    return rows
+
+
 def _is_unsafe(char: str) -> bool:
     return not (" " <= char <= "~") and unicodedata.category(char) in _UNSAFE
 

@@ -95,7 +95,7 @@ _GRID = "Correct `grid=` in the `//!tilelab` comment{at}."
 
 _LAUNCH_COMMENT = (
     "Correct the `//!tilelab` comment{at}. Each number of grid and block must be at least 1. A block has at most "
-    "1,024 threads and 64 K registers, and usually 48 KiB of shared memory."
+    "1,024 threads and 64 K registers. The exercise limits its shared memory."
 )
 
 
@@ -139,7 +139,7 @@ def next_step(report: Report, lines: Sequence[str]) -> Step:
         unknown=unknown,
         meant=meant,
         name=first.array,
-        at=_at(leading),
+        at=_at([each for each in leading if each.facts.mistake is first.facts.mistake]),
         first=_at(leading[:1]),
         end=_at(leading[:1]).removeprefix(" at"),
         between=barrier_place(leading or [first], lines),

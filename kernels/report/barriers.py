@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, takewhile
 
-from kernels.facts import Mistake
+from kernels.facts import Incomplete, Mistake
 from kernels.report.model import Step
 from kernels.report.source_facts import (
     code_between,
@@ -19,6 +19,7 @@ from kernels.report.source_facts import (
 )
 from kernels.source.loops import Statement
 from kernels.verdict import Finding, Verdict
+from kernels.wording import lines_named, plural
 
 _OTHER_BARRIERS: Mapping[Mistake, str] = {
     Mistake.MBARRIER: (
@@ -66,8 +67,30 @@ def barrier_step(finding: Finding, lines: Sequence[str]) -> Step:
 
 def other_barrier(finding: Finding) -> Step | None:
     """The step if the barrier isn't `__syncthreads()`; otherwise None."""
+    if finding.facts.incomplete is not None:
+        return _incomplete(finding.facts.incomplete)
     text = _OTHER_BARRIERS.get(finding.facts.mistake)
     return None if text is None else Step("other_barrier", text)
+
+
+def _incomplete(phase: Incomplete) -> Step:
+    """The step if a phase of a barrier in shared memory never completes."""
+    copies, arrivals = (f" at {lines_named(each)}" if each else "" for each in (phase.copy_lines, phase.arrival_lines))
+    if phase.bytes != phase.expected_bytes and not phase.bytes:
+        return Step("barrier_bytes", "Pass this barrier to the copies for which it waits. So far, none reports to it.")
+    if phase.bytes != phase.expected_bytes:
+        expect = f"Expect {phase.bytes:,} bytes{arrivals}" if phase.expected_bytes else "Expect the copied bytes"
+        text = f"{expect}, or let the copies{copies} bring {phase.expected_bytes:,}. Multiply elements by their size."
+        return Step("barrier_bytes", text)
+    if phase.arrivals:
+        more = plural(phase.expected_arrivals - phase.arrivals, "more thread")
+        text = f"Initialise the barrier with {phase.arrivals:,}, or let {more} arrive in each phase{arrivals}."
+        return Step("barrier_arrivals", text)
+    return Step(
+        "barrier_phase",
+        f"Let threads arrive in each phase that others wait for{arrivals}. Wait for the first phase with parity 0, for "
+        "the next with 1, and so on. If a stage is empty at the start, its first wait names parity 1.",
+    )
 
 
 def _splits(statement: Statement, lines: Sequence[str]) -> bool:

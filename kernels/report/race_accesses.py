@@ -1,8 +1,11 @@
-"""What the two threads of a data race do at its lines."""
+"""What happens at the lines of a finding, such as what the two threads of a data race do."""
 
 from __future__ import annotations
 
 from kernels.verdict import Finding, Verdict
+
+CALL = "called here"
+"""What happens at a kernel's line that calls the helper function with the mistake."""
 
 
 def roles(finding: Finding) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from kernels.report.source_facts import (
 )
 from kernels.source.loops import Statement
 from kernels.verdict import Finding, Verdict
+from kernels.wording import lines_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,10 @@ _EARLY_TRANSFER = (
     "Start the asynchronous operation only after a barrier that follows the last use of `{name}` in other threads. "
     "With several stages, wait for the barrier of the empty stage."
 )
+_WARP_ARRIVAL = (
+    "Put `__syncwarp()` right before the arrival{arrival}. Let one thread of each warp arrive, and initialise the "
+    "barrier with the number of these warps. Or let every thread arrive. A wait for `wgmma` orders no other reads."
+)
 _STORED_MATRIX = "Let each warp store its own tile of `{name}`{first}, or let one warp store it."
 _UNFINISHED = (
     "Wait for the asynchronous operation{at} before the block ends, for its group or at its `cuda::barrier`. "
@@ -175,15 +180,27 @@ _CLUSTER = (
     "Put `cluster.sync()` {between}. All threads of the cluster must reach it. `__syncthreads()` orders only the "
     "threads of one block."
 )
+_RELAXED = (
+    "Arrive without `.relaxed`{relaxed}, or execute `fence.acq_rel.cluster` before. A relaxed arrival doesn't show "
+    "what the thread did before it."
+)
+_STAGES = " In a pipeline, let the threads of all blocks arrive at the empty barrier of the block that copies."
 
 _ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
     ("proxy_fence", lambda race: race.finding.facts.mistake is Mistake.PROXY_FENCE, _PROXY_FENCE),
     ("register_fence", lambda race: race.finding.facts.mistake is Mistake.REGISTER_FENCE, _REGISTER_FENCE),
     ("unfinished", lambda race: race.finding.facts.mistake is Mistake.UNFINISHED, _UNFINISHED),
     ("transfer", lambda race: race.finding.facts.mistake is Mistake.TRANSFER, _TRANSFER),
+    ("warp_arrival", lambda race: bool(race.finding.facts.others_arrive), _WARP_ARRIVAL),
     ("early_transfer", lambda race: race.finding.facts.mistake is Mistake.EARLY_TRANSFER, _EARLY_TRANSFER),
     ("stored_matrix", lambda race: race.finding.facts.mistake is Mistake.STORED_MATRIX, _STORED_MATRIX),
+    ("relaxed", lambda race: bool(race.finding.facts.relaxed_arrivals), _RELAXED),
     ("lifetime", lambda race: race.finding.facts.mistake is Mistake.CLUSTER_LIFETIME, _LIFETIME),
+    (
+        "cluster_transfer",
+        lambda race: race.finding.facts.mistake is Mistake.CLUSTER_RACE and race.copies,
+        _CLUSTER + _STAGES,
+    ),
     ("cluster", lambda race: race.finding.facts.mistake is Mistake.CLUSTER_RACE, _CLUSTER),
     ("update", lambda race: race.adds_up or (race.one_update and not race.outside), _UPDATE),
     ("set_elsewhere", lambda race: race.outside and race.uses(_ATOMIC_OF_IT), _SET_ELSEWHERE),
@@ -223,6 +240,10 @@ def race_step(race: Race) -> Step:
     key, text = next((key, text) for key, fits, text in _ADVICE if fits(race))
     if key == "in_place":
         text += _braces(race)
+    if key == "warp_arrival":
+        text = text.replace("{arrival}", f" at {lines_named(race.finding.facts.others_arrive)}")
+    if key == "relaxed":
+        text = text.replace("{relaxed}", f" at {lines_named(race.finding.facts.relaxed_arrivals)}")
     text = text if race.name else text.replace(" of `{name}`", "").replace(" `{name}`", "")
     return Step(f"race.{key}", text)
 

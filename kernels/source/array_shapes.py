@@ -17,23 +17,61 @@ _SPACES = {"__shared__", "__device__", "__constant__"}
 _WITH_ARGUMENTS = {"__align__", "alignas", "__attribute__"}
 
 
-def array_shapes(text: str, names: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+# A declaration may have several of these words. The first row with one of them decides.
+_BYTES = {
+    1: {"char", "bool", "int8_t", "uint8_t", "__nv_fp8_e4m3", "__nv_fp8_e5m2"},
+    2: {"short", "int16_t", "uint16_t", "half", "__half", "__nv_bfloat16", "nv_bfloat16"},
+    8: {"long", "double", "int64_t", "uint64_t", "size_t", "float2", "int2", "uint2"},
+    16: {"float4", "int4", "uint4", "double2"},
+    4: {"float", "int", "unsigned", "signed", "int32_t", "uint32_t", "uint", "half2", "__half2", "__nv_bfloat162"},
+}
+
+
+def array_shapes(text: str, names: Mapping[str, int], dynamic: int) -> dict[str, tuple[int, ...]]:
     """Extents by array name, in shared, global and constant memory, without names that have different extents.
 
     names: the values of macros and constants in the extents
+    dynamic: the bytes of dynamic shared memory, for arrays without a size; 0 if unknown
     """
     shapes: dict[str, tuple[int, ...] | None] = {}
-    for name, extents in _read(text):
+    sized, unsized = _read(text)
+    for name, extents in (*sized, *((name, (f"{dynamic}/{size}",)) for name, size in unsized if dynamic % size == 0)):
         shape = _evaluated(extents, names)
         shapes[name] = shape if shapes.get(name, shape) == shape else None
     return {name: shape for name, shape in shapes.items() if shape is not None}
 
 
 @lru_cache(maxsize=4)
-def _read(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Names and extents as text. The result is cached, because each case of a job evaluates it again."""
+def _read(text: str) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], tuple[tuple[str, int], ...]]:
+    """Names and extents as text, and names without a size with the bytes of an element.
+
+    The result is cached, because each case of a job evaluates it again.
+    """
     tokens = visible_tokens(text)
-    return tuple((name, tuple(extents)) for _, name, extents in declared_arrays(tokens))
+    sized = ((name, tuple(extents)) for _, name, extents in declared_arrays(tokens) if any(extents))
+    return tuple(sized), tuple(_unsized(tokens))
+
+
+def _unsized(tokens: list[Token]) -> Iterator[tuple[str, int]]:
+    """Each `extern __shared__ type name[]` of a known type, with the bytes of its elements."""
+    aliases: dict[str, set[str]] = {}
+    statement: list[str] = []
+    for token in tokens:
+        if token.text not in {";", "{", "}"}:
+            statement.append(token.text)
+            continue
+        words = set(statement)
+        for alias, meant in aliases.items():
+            words |= meant if alias in words else set()
+        if statement[:1] == ["typedef"]:
+            aliases[statement[-1]] = words
+        elif statement[:1] == ["using"] and statement[2:3] == ["="]:
+            aliases[statement[1]] = words
+        elif {"extern", "__shared__"} <= words and statement[-2:] == ["[", "]"] and statement[2:]:
+            size = next((size for size, types in _BYTES.items() if types & words), 0)
+            if size:
+                yield statement[-3], size
+        statement = []
 
 
 def declared_arrays(tokens: list[Token]) -> Iterator[tuple[str, str, list[str]]]:

@@ -13,7 +13,7 @@ import datetime as dt
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kernels.compile.compilation import DEFAULT_ARCH, NVRTCUnavailable
@@ -28,6 +28,7 @@ FOLDER = ROOT / "build" / "gpu"
 PREPARE: Mapping[str, Callable[[Path, str], object]] = {
     "agreement": prepare,
     "counters": counters.prepare,
+    "tensor-counters": counters.prepare_tensor,
     "races": races.prepare,
     "unseen": unseen.prepare,
 }
@@ -36,6 +37,7 @@ PREPARE: Mapping[str, Callable[[Path, str], object]] = {
 COMPARE: Mapping[str, tuple[str, Callable[[Path, Machine, dt.date], Result]]] = {
     "gpu-agreement": ("agreement", page.compare),
     "gpu-counters": ("counters", counters.compare),
+    "gpu-tensor-counters": ("tensor-counters", counters.compare_tensor),
     "gpu-races": ("races", races.compare),
     "gpu-unseen": ("unseen", unseen.compare),
     "gpu-occupancy": ("agreement", occupancy.compare),
@@ -46,20 +48,21 @@ COMPARE: Mapping[str, tuple[str, Callable[[Path, Machine, dt.date], Result]]] = 
 def main() -> int:
     """Exit code 0: all agrees, or not run; 1: something differs."""
     asked = _arguments()
+    pages = tuple(asked.only or COMPARE)
     try:
         if asked.do == "prepare":
-            _prepare(asked.folder, asked.arch)
+            _prepare(asked.folder, asked.arch, pages)
             return 0
         with GPU() as gpu:
             name, architecture = gpu.name, gpu.architecture
         if asked.do == "all":
-            _prepare(asked.folder, architecture)
-        compiler = read(asked.folder / "agreement").compiler
-        failed = _compare(asked.folder, Machine(name, driver_version(), architecture, compiler), asked.pages)
+            _prepare(asked.folder, architecture, pages)
+        compiler = read(asked.folder / COMPARE[pages[0]][0]).compiler
+        failed = _compare(asked.folder, Machine(name, driver_version(), architecture, compiler), asked.pages, pages)
     except (NoGPU, NVRTCUnavailable) as reason:
         print(f"not run: {reason}")
         return 0
-    if asked.do != "all":
+    if asked.do != "all" or asked.only:
         return failed
     codes = (failed, _marked_tests(), verdicts.main([]))
     return int(any(codes))
@@ -71,18 +74,20 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("folder", nargs="?", type=Path, default=FOLDER, help="where the compiled kernels are kept")
     parser.add_argument("--arch", default=DEFAULT_ARCH, help="for `prepare`; otherwise that of the GPU here")
     parser.add_argument("--pages", type=Path, default=ROOT / "docs", help="where the pages are written")
+    parser.add_argument("--only", action="append", choices=COMPARE, help="one page, and nothing else; may be repeated")
     return parser.parse_args()
 
 
-def _prepare(folder: Path, architecture: str) -> None:
-    for name, make in PREPARE.items():
-        make(folder / name, architecture)
+def _prepare(folder: Path, architecture: str, pages: Sequence[str]) -> None:
+    for name in dict.fromkeys(COMPARE[each][0] for each in pages):
+        PREPARE[name](folder / name, architecture)
         print(f"{name}: {len(read(folder / name).kernels)} compilations for {architecture}")
 
 
-def _compare(folder: Path, machine: Machine, pages: Path) -> int:
+def _compare(folder: Path, machine: Machine, pages: Path, chosen: Sequence[str]) -> int:
     failed = False
-    for name, (part, compare) in COMPARE.items():
+    for name in chosen:
+        part, compare = COMPARE[name]
         try:
             with _silent_kernels():
                 result = compare(folder / part, machine, dt.datetime.now(tz=dt.UTC).date())

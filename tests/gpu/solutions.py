@@ -1,4 +1,4 @@
-"""Grades the exercises that a GPU judges by their own solution, and prints what it finds.
+"""Grades the exercises of the operation `solution` and of other types than float, and prints what it finds.
 
 `python -m tests.gpu.solutions [EXERCISE ...]`: each solution with its counts, its speed and the interval of that; each
 incorrect kernel with its verdict and line, and with the verdict of the GPU alone. A GPU alone finds neither races nor
@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernels.compile.compilation import DEFAULT_ARCH, Compilation
-from kernels.exercise import Exercise, list_exercises
+from kernels.exercise import Exercise, Operation, list_exercises
+from kernels.exercise.values import ElementType
 from kernels.exercise.wrong_kernels import WrongKernel, wrong_kernels
 from kernels.rendering.measured_numbers import interval_of, ranked_value, value_text
 from kernels.report import Report
@@ -77,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except NoGPU as reason:
         print(f"not run: {reason}")
         return 0
-    chosen = [each for each in list_exercises() if each.needs_solution]
+    chosen = [each for each in list_exercises() if is_special(each)]
     chosen = [_sized(each, asked.size) for each in chosen if each.name in asked.exercises or not asked.exercises]
     began, problems = time.monotonic(), 0
     print(f"on {gpu.name if gpu is not None else 'the CPU device'}", flush=True)
@@ -89,6 +90,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"{'DIFFERS ' if problem else ''}{line}", flush=True)
     print(f"{len(chosen)} exercises in {time.monotonic() - began:.0f} s; {problems} kernels differ")
     return int(problems > 0)
+
+
+def is_special(exercise: Exercise) -> bool:
+    """Whether its results are compared with its solution, or not all of its operands are floats."""
+    typed = any(operand.type is not ElementType.FLOAT for operand in exercise.operands)
+    return typed or exercise.operation is Operation.SOLUTION
 
 
 def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.gpu.counters import METRICS, Row, profiled, summary, table
+from tests.gpu.counters import ORDINARY, TENSOR, Row, profiled, summary, table
 
-COUNTS = dict.fromkeys(METRICS, 1000)
+COUNTS = dict.fromkeys(TENSOR.metrics, 1000)
 
 
 def row(**theirs):
@@ -19,7 +19,7 @@ def test_equal_counts_agree():
 def test_one_request_more_is_a_difference_and_is_shown_beside_ours():
     different = row(global_load_requests=1001)
     assert different.differing() == ("global_load_requests",)
-    assert "**1,000 / 1,001**" in table([different])[-1]
+    assert "**1,000 / 1,001**" in table([different], ORDINARY)[-1]
 
 
 def test_conflicts_of_loads_may_vary_by_little_and_those_of_stores_are_not_judged():
@@ -29,10 +29,14 @@ def test_conflicts_of_loads_may_vary_by_little_and_those_of_stores_are_not_judge
 
 
 def test_a_report_is_read_launch_by_launch(tmp_path):
-    names = ["ID", *METRICS.values()]
+    names = ["ID", *(name for several in ORDINARY.metrics.values() for name in several)]
     lines = ["==PROF== Connected", ",".join(f'"{name}"' for name in names)]
-    lines += [",".join(["", *("inst" for _ in METRICS)])]
-    lines += [",".join([f'"{number}"', *('"4,218"' for _ in METRICS)]) for number in range(2)]
+    lines += [",".join(["", *("inst" for _ in names[1:])])]
+    lines += [",".join([f'"{number}"', *('"4,218"' for _ in names[1:])]) for number in range(2)]
     report = tmp_path / "ncu.csv"
     report.write_text("\n".join(lines), encoding="utf-8")
-    assert list(profiled(report)) == [dict.fromkeys(METRICS, 4218)] * 2
+    read = list(profiled(report, TENSOR.metrics))
+    assert read == [dict.fromkeys(ORDINARY.metrics, 4218) | {"shared_load_requests": 2 * 4218}] * 2
+    without = Row("some_kernel", 16, "Width=256", COUNTS, read[0], ("bulk_load_sectors",))
+    assert not without.differing()
+    assert "1,000 (not counted)" in table([without], TENSOR)[-1]

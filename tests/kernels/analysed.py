@@ -13,6 +13,7 @@ from kernels.exercise import find_exercise
 from kernels.report.model import Explanation
 from kernels.source.names import Evaluated
 from kernels.verdict import Finding
+from tests.kernels.device.kernels import CACHE
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.sandbox.compile_child import CompileRequest, EvaluateRequest
 from worker.sandbox.disassembler import Disassembly
@@ -83,7 +84,7 @@ def analysed(
     if ranking is not None:
         found = replace(found, ranking=dict.fromkeys(found.ranking, ranking))
     sizes = None if size is None else dict.fromkeys(found.sizes, size)
-    return analyse(AnalysisJob(text.encode(), found, "sm_90", Path("/dev/null/cache"), sizes, tile), InProcess())
+    return analyse(AnalysisJob(text.encode(), found, "sm_90", CACHE, sizes, tile), InProcess())
 
 
 def solution(exercise: str) -> Path:

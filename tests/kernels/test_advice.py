@@ -221,6 +221,7 @@ def test_two_stores_of_one_block_to_a_matrix_lead_to_the_guard_of_its_columns(bl
         (Verdict.RUNTIME_ERROR, 2, Mistake.MATRIX, "32 threads of a warp"),
         (Verdict.RUNTIME_ERROR, 2, Mistake.TENSOR_MAP, "__grid_constant__"),
         (Verdict.UNINITIALIZED_READ, 2, Mistake.TRANSFER, "wgmma.wait_group"),
+        (Verdict.DATA_RACE, 2, Mistake.CLUSTER_RACE, "`cluster.sync()`"),
     ],
 )
 def test_advice_fits_the_line_and_the_barrier(verdict, line, mistake, words):

@@ -13,7 +13,13 @@ from kernels.source.array_shapes import array_shapes
         ("__shared__ float Mds[16][16];", {"Mds": (16, 16)}),
         ("__shared__ float A[T][T + 1], B[2 * T];", {"A": (8, 9), "B": (16,)}),
         ("static __shared__ __align__(16) float4 v[T/4];", {"v": (2,)}),
-        ("extern __shared__ float s[];", {}),
+        ("extern __shared__ float s[];", {"s": (256,)}),
+        ("extern __shared__ __align__(1024) unsigned char s[];", {"s": (1024,)}),
+        ("extern __shared__ alignas(16) __nv_bfloat16 s[];", {"s": (512,)}),
+        ("using bf16 = __nv_bfloat16;\nvoid f() { extern __shared__ bf16 s[]; }", {"s": (512,)}),
+        ("typedef float4 Four;\nvoid f() { extern __shared__ Four s[]; }", {"s": (64,)}),
+        ("extern __shared__ Stage s[];", {}),
+        ("extern __shared__ s[]; extern __shared__ [];", {}),
         ("__shared__ float A[unknown][2], B[3];", {"B": (3,)}),
         ("__shared__ float x; float y[4];", {}),
         ("// __shared__ float A[2];\nint a[3];", {}),
@@ -34,4 +40,4 @@ from kernels.source.array_shapes import array_shapes
     ],
 )
 def test_extents(text, shapes):
-    assert array_shapes(text, {"T": 8}) == shapes
+    assert array_shapes(text, {"T": 8}, 1024) == shapes

@@ -7,8 +7,21 @@ from dataclasses import replace
 import pytest
 
 from kernels.analysis.first_look import first_look
-from kernels.evidence import AccessEvidence, Advice, GoalResult, LineEvidence, TheoryRow, Verb
+from kernels.analysis.subject import Subject
+from kernels.counters import Totals
+from kernels.evidence import (
+    AccessEvidence,
+    Advice,
+    GoalResult,
+    Light,
+    LineEvidence,
+    ResourceTime,
+    State,
+    TheoryRow,
+    Verb,
+)
 from kernels.occupancy import Occupancy
+from kernels.rendering.page.bounds import roofline_of
 from tests.kernels.analysed import analysed, solution
 from tests.kernels.subjects import subject
 from tests.kernels.test_checklist import SWAPPED
@@ -137,6 +150,78 @@ LOOPS = """
 }
 """
 HEAD = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {"
+
+
+@pytest.mark.parametrize("stages", [1, 2])
+def test_a_pipeline_of_one_stage_is_told_of_more(stages):
+    text = solution("hopper-wgmma").read_text("utf-8").replace("#define STAGES 2", f"#define STAGES {stages}")
+    made = analysed(text, "hopper-wgmma", 128, ranking=128)
+
+    place = next(number for number, each in enumerate(text.splitlines(), 1) if "asm volatile(" in each and number > 40)
+    assert [each.line for each in made.evidence.advice if "stages" in each.text] == [place] * (stages == 1)
+    totals = made.evidence.totals
+    assert (totals.bulk_load_bytes, totals.product_bytes) == (2 * 2 * 128**3 // 64, 2 * 2 * 128**3 // 64)
+    assert (totals.tensor_flops, totals.tensor_instructions) == (2 * 128**3, 2 * 128**3 // (2 * 16 * 64 * 16))
+    states = {row.key: row.state for row in made.evidence.checklist}
+    assert (states["tiling"], states["occupancy"]) == (State.YES, State.NOT_NEEDED)
+    (light,) = made.evidence.light
+    assert {"tensor", "bulk"} <= {each.resource for each in light.resources}
+    assert made.arch == "sm_90a"
+    roof = roofline_of(made)
+    assert roof is not None
+    assert roof.roofs.peak == pytest.approx(1.07e6, rel=0.01)
+
+
+def bulk(verb: Verb = Verb.BULK_LOAD, *, copies: int = 16, sectors: int = 4096, needed: int = 4096, repeats: int = 0):
+    """Bulk copies of M on line 9."""
+    moved = 32 * needed
+    numbers = (moved // copies, copies, copies, moved, moved, sectors, needed, 0, 0, 0, copies, sectors, 0, 0)
+    access = AccessEvidence("global", verb, "M", *numbers, repeats=repeats)
+    return LineEvidence(9, 32 * copies, copies, 0, (access,))
+
+
+def on_tensor_cores(line: LineEvidence, limit: str = "tensor", times: float = 1, **totals: int) -> Subject:
+    """A product on tensor cores. limit, times: what takes how many times as long as they do."""
+    resources = [ResourceTime(key, "", time, "") for key, time in {"tensor": 1, limit: times}.items()]
+    made = Totals(warp_instructions=1000, flops=2 * 64**3, tensor_flops=2 * 64**3, bulk_load_requests=16, **totals)
+    light = Light("GPU", {}, tuple(resources), limit, times, 1)
+    return replace(subject(), lines=(line,), totals=made, light=light)
+
+
+def texts_of(made: Subject, *words: str) -> list[bool]:
+    found = [each.text for each in first_look(made)]
+    return [any(word in text for text in found) for word in words]
+
+
+@pytest.mark.parametrize(("repeats", "named"), [(15, True), (4, False), (0, False)])
+def test_copies_into_one_tile_are_told_of_stages(repeats, named):
+    made = on_tensor_cores(bulk(repeats=repeats), bulk_load_sectors=4096, product_bytes=4096)
+    assert [9] * named == [each.line for each in first_look(made) if "stages" in each.text]
+
+
+@pytest.mark.parametrize(("sectors", "named"), [(8192, True), (4096, False)])
+def test_boxes_of_narrow_rows_are_told_to_be_wider(sectors, named):
+    made = on_tensor_cores(bulk(sectors=sectors), bulk_load_sectors=sectors, product_bytes=4096)
+    assert texts_of(made, "wider boxes") == [named]
+
+
+@pytest.mark.parametrize(
+    ("limit", "times", "totals", "named"),
+    [
+        ("l1_data", 2, {"product_bytes": 4096}, "more columns"),
+        ("l1_data", 2, {"shared_load_wavefronts": 64}, "each warp compute more"),
+        ("l1_data", 2, {"shared_load_wavefronts": 64, "shared_load_conflicts": 32}, ""),
+        ("l1_data", 2, {"shared_load_wavefronts": 64, "global_load_sectors": 1024}, ""),
+        ("l1_data", 1.05, {"product_bytes": 4096}, ""),
+        ("bulk", 2, {"product_bytes": 4096}, "larger tile of the output"),
+        ("l1_tags", 2, {"product_bytes": 4096}, ""),
+        ("l1_tags", 2, {"global_load_sectors": 1024}, "from global memory"),
+    ],
+)
+def test_what_brings_too_little_to_tensor_cores_is_named(limit, times, totals, named):
+    known = ("more columns", "each warp compute more", "larger tile of the output", "from global memory")
+    made = on_tensor_cores(bulk(), limit, times, **totals)
+    assert texts_of(made, *known) == [each == named for each in known]
 
 
 def test_a_single_block_is_the_first_thing_said_of_a_launch_that_has_no_other():

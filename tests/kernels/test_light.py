@@ -176,14 +176,16 @@ def _times(totals: Totals, launch: Launch = LAUNCH, **more) -> dict[str, float]:
         ("l1_tags", Totals(global_load_segments=CLOCKS // 2, global_store_segments=CLOCKS // 2)),
         ("l1_data", Totals(shared_load_wavefronts=CLOCKS // 2, shared_store_wavefronts=CLOCKS // 2)),
         ("l1_data", Totals(shared_load_wavefronts=CLOCKS // 2, global_load_sectors=2 * CLOCKS)),
+        ("l1_data", Totals(shared_load_wavefronts=CLOCKS // 2, product_bytes=64 * CLOCKS)),
+        ("bulk", Totals(bulk_load_bytes=48 * CLOCKS, bulk_store_bytes=16 * CLOCKS)),
     ],
 )
 def test_each_resource_takes_a_millisecond_for_what_it_does_in_one(resource, totals):
     assert _times(totals)[resource] == pytest.approx(1)
 
 
-def test_a_launch_without_tensor_cores_has_no_time_for_them():
-    assert "tensor" not in _times(Totals(flops=10**9))
+def test_a_launch_without_tensor_cores_and_bulk_copies_has_no_time_for_them():
+    assert not {"tensor", "bulk"} & _times(Totals(flops=10**9)).keys()
 
 
 def test_memory_takes_each_operand_once():
@@ -199,6 +201,7 @@ def test_memory_takes_each_operand_once():
 def test_what_is_never_read_need_not_come_from_memory():
     times = _times(Totals(global_load_sectors=10), footprint=Footprint(10**9, 10**9))
     assert times["dram"] == pytest.approx(320 / 4800 / 1e6)
+    assert _times(Totals(bulk_load_sectors=10), footprint=Footprint(10**9, 10**9))["dram"] == times["dram"]
 
 
 def test_few_blocks_leave_multiprocessors_idle():

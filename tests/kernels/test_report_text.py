@@ -12,7 +12,7 @@ from kernels.facts import Access, AccessKind, Facts, Mistake
 from kernels.launch import Launch
 from kernels.rendering.page.report_page import ReportContext, render_sections
 from kernels.rendering.report import NEXT, log_text, render
-from kernels.rendering.text_safety import cut, safe
+from kernels.rendering.text_safety import cut, safe, split_columns
 from kernels.rendering.text_style import Style
 from kernels.report import Report, from_json, launch_sentence, message_for, to_json
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
@@ -207,6 +207,9 @@ def test_long_text_is_cut_and_short_text_is_not():
     assert cut("abcdef", 6) == "abcdef"
     assert cut("abcdefg", 6) == "abc..."
     assert cut("你你你你", 7) == "你你..."
+    assert split_columns("abcdefg", 3) == ["abc", "def", "g"]
+    assert split_columns("你你你", 5) == ["你你", "你"]
+    assert split_columns("", 5) == [""]
     assert safe("a\tb") == "a   b"
 
 

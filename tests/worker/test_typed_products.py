@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from unittest.mock import Mock
+import json
+from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from kernels.exercise import ExerciseError
-from kernels.judging.plan import make_plan
-from kernels.source.source_file import Source, read_source
+from kernels.exercise import ExerciseError, read_exercise
+from kernels.exercise.schema import definition_in
+from kernels.exercise.values import ElementType
 from kernels.verdict import Verdict
 from tests.gpu.solutions import graded_here
-from tests.marks import linux
+from tests.marks import linux, some_of
 from tests.worker.gpu.measuring import Scripted, measured, request_for
 from tests.worker.in_process import graded, made
-from worker.steps.solution import Solution, with_solutions
 
 DEFINITION = """
 title = "A product"
@@ -81,6 +82,12 @@ def typed(text, types):
     return text
 
 
+def some_types(fits):
+    """The types that fit; in the short suite, every third."""
+    chosen = [types for types in TYPES if fits(types)]
+    return pytest.mark.parametrize("types", some_of(chosen, 3, " ".join, "the short suite has some of the types"))
+
+
 @pytest.fixture(params=TYPES, ids=" ".join)
 def types(request):
     return request.param
@@ -91,16 +98,20 @@ def product(tmp_path, types):
     return made(tmp_path, typed(DEFINITION, types), typed(SOLUTION, types))
 
 
-def on_gpu(text, exercise, cases=("none",)):
+def on_gpu(text, exercise, cases=("none",), after=lambda backend, arguments: None):
+    """Measured with the CPU device in place of a GPU. after: what happens to memory with each launch."""
     sizes = {"rows": 20, "length": 33, "cols": 18}
-    return measured(request_for(text, exercise, sizes, cases=cases), Scripted([1.0] * 3), real_judge=True)
+    backend = Scripted([1.0] * 3)
+    backend.after = partial(after, backend)
+    return measured(request_for(text, exercise, sizes, cases=cases), backend, real_judge=True)
 
 
 @linux
-def test_the_solution_is_accepted_on_both_devices(product, cache):
-    report = graded(product, product.solution_text, cache=cache)
+def test_the_solution_is_accepted_on_both_devices(product, types, cache):
+    text = typed(SOLUTION, types)
+    report = graded(product, text, cache=cache)
     assert report.verdict is Verdict.ACCEPTED, report.message
-    assert on_gpu(product.solution_text, product, [check.case for check in report.checks]).findings == ()
+    assert on_gpu(text, product, [check.case for check in report.checks]).findings == ()
 
 
 MISTAKES = [
@@ -154,15 +165,53 @@ def test_a_gpu_finds_an_incorrect_element_of_a_large_product(product, types):
     assert "`C[19][17]` is " in finding.message
 
 
-def test_a_product_may_be_too_small_for_the_tile_of_the_solution(tmp_path):
-    small = DEFINITION.replace("ceil(cols/TILE), ceil(rows/TILE)", "cols/TILE, rows/TILE").replace("[8]", "[2, 8]")
-    small = small.replace("rows = 24, length = 24, cols = 24", 'rows = "TILE", length = "TILE", cols = "TILE"')
-    product = made(tmp_path, typed(small, TYPES[0]), typed(SOLUTION, TYPES[0]))
-    source = read_source(product.solution_text.encode(), product)
-    assert isinstance(source, Source)
-    plan = make_plan(product, None, 2, "5eed")
-    planned = with_solutions(plan, Solution(product, source, (Mock(),)))
-    assert {case.sizes["rows"] for case in planned.cases if case.solution is None} == {2}
+NARROWER = {
+    "half": "__nv_bfloat16((float)FACTOR)",
+    "__nv_bfloat16": "__nv_fp8_e5m2((float)FACTOR)",
+    "__nv_fp8_e4m3": "__nv_fp8_e5m2((float)FACTOR)",
+    "char": "(FACTOR & ~1)",
+    "unsigned char": "(FACTOR & ~1)",
+    "double": "(float)FACTOR",
+}
+"""A factor with fewer digits than its type has."""
+
+
+@linux
+@some_types(lambda types: types[0] in NARROWER)
+def test_a_gpu_finds_that_an_operand_was_rounded(product, types):
+    factor = "A[row * length + k]"
+    text = typed(SOLUTION.replace(factor, NARROWER[types[0]].replace("FACTOR", factor)), types)
+    (finding,) = on_gpu(text, product).findings
+    assert finding.kind is Verdict.WRONG_ANSWER
+
+
+@linux
+@some_types(lambda types: True)
+def test_a_gpu_finds_an_overwritten_input(product, types):
+    text = SOLUTION.replace("= sum;", "= sum; if (row + col == 0) ((unsigned char*)A)[5] ^= 1;")
+    (finding,) = on_gpu(typed(text, types), product).findings
+    assert finding.kind is Verdict.INPUT_MODIFIED
+    assert finding.example.element == f"A[0][{5 // ElementType(types[0]).bytes}]"
+
+
+@linux
+@some_types(lambda types: True)
+def test_a_gpu_finds_a_write_after_an_input(product, types):
+    (finding,) = on_gpu(
+        typed(SOLUTION, types),
+        product,
+        after=lambda backend, arguments: backend.fill(backend.guards(arguments[1])[1], 0),
+    ).findings
+    assert finding.kind is Verdict.OUT_OF_BOUNDS
+
+
+def test_a_solution_in_the_text_is_ignored(tmp_path):
+    """Older versions added it to the text of a product, and portals keep the texts of their assignments."""
+    product = made(tmp_path, typed(DEFINITION, TYPES[0]), typed(SOLUTION, TYPES[0]))
+    text = definition_in(product.root)
+    assert not product.solution_text
+    older = read_exercise(product.name, f"solution = {json.dumps(SOLUTION)}\n{text}")
+    assert older == replace(product, folder=None, digest=older.digest, solution_text=SOLUTION)
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def _run(begun: Analysis, look: Look, stages: Stages, clock: Clock, progress: Pr
     clock.lap("compile")
     if not isinstance(made, Compilation):
         return _stopped(begun, made, clock, stages)
-    begun = replace(begun, resources=made.resources, warnings=made.diagnostics[:WARNING_LIMIT])
+    begun = replace(begun, arch=made.arch, resources=made.resources, warnings=made.diagnostics[:WARNING_LIMIT])
     progress("counting on the CPU device")
     stages.start_disassembly(made.cubin)
     counted = count(look, stages, made, affordable=_AFFORDABLE, observe=True)

@@ -170,11 +170,9 @@ def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass 
 
     assert case.launch is not None, "only a case that can be launched is counted"
     memory = buffers(case, _inputs(case))
-    affordable = _affordable(request, loaded, case, memory, most=request.affordable // case.launch.threads)
-    blocks = plan_blocks(case.launch, affordable or 0)
-    if affordable is None or (blocks is None and case.launch.blocks > 4 * affordable):
-        return None
-    run = _execute(request, loaded, case, memory, blocks)
+    # More than the fewest blocks would only show that some differ, and a bound doesn't need that.
+    blocks = plan_blocks(case.launch, 0)
+    run = _execute(request, loaded, case, memory, blocks, most=request.affordable // case.launch.threads)
     if run.findings or run.counts is None:
         return None
     try:
@@ -183,21 +181,18 @@ def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass 
         return None
 
 
-def _affordable(
-    request: AnalysisRequest, loaded: Loaded, case: CasePlan, memory: Sequence[Buffer], *, most: int | None = None
-) -> int | None:
+def _affordable(request: AnalysisRequest, loaded: Loaded, case: CasePlan, memory: Sequence[Buffer]) -> int | None:
     """Estimate the affordable number of blocks from a few that run. None if these can't finish alone.
 
-    most: limit for a thread's instructions; a block with more is too expensive. By default a block isn't followed
-        further than decides that the fewest blocks run: 0
+    A block isn't followed further than decides that the fewest blocks run: 0.
     """
     from kernels.analysis.scaling import probed_blocks, usual_blocks
 
     assert case.launch is not None, "only a case that can be launched is counted"
     probed = probed_blocks(case.launch)
     enough = request.affordable // (usual_blocks(case.launch) * case.launch.threads) + 1
-    probe = _execute(request, loaded, case, memory, probed, count=False, most=most or enough)
-    if most is None and any(finding.kind is Verdict.TIME_LIMIT for finding in probe.findings):
+    probe = _execute(request, loaded, case, memory, probed, count=False, most=enough)
+    if any(finding.kind is Verdict.TIME_LIMIT for finding in probe.findings):
         return 0
     if _incomplete(probe):
         return None
@@ -307,10 +302,10 @@ def _inputs(case: CasePlan) -> dict[str, Matrix]:
 def _barriers(program: Program, counts: Counts, case: CasePlan) -> float | None:
     """The number of barriers that one block executed, from lines with only barriers."""
     assert case.launch is not None, "only a case that was launched was counted"
-    waits = {item.line for item in program.instructions if item.opcode.startswith(_BARRIERS)}
+    waits = {item.counted_line for item in program.instructions if item.opcode.startswith(_BARRIERS)}
     if not waits:
         return 0.0
-    others = {item.line for item in program.instructions if not item.opcode.startswith(_BARRIERS)}
+    others = {item.counted_line for item in program.instructions if not item.opcode.startswith(_BARRIERS)}
     if None in waits or waits & others:
         return None
     warps = sum(int(work.values[1].sum()) for work in counts.lines if work.line in waits)

@@ -150,7 +150,7 @@ def _writes_all(totals: Totals, plan: Plan) -> bool:
     """Whether a launch wrote its whole output. With a fixed grid, a kernel may skip most of a large output."""
     if totals.global_atomic_requests:
         return True
-    return totals.global_store_bytes >= FLOAT * sum(output.words for output in plan.cases[0].outputs)
+    return totals.written_bytes >= FLOAT * sum(output.words for output in plan.cases[0].outputs)
 
 
 def _has_goals(exercise: Exercise, plan: Plan) -> bool:

@@ -43,8 +43,6 @@ class Solution:
         try:
             return with_solution(self.exercise, self.source, case)
         except LaunchError as error:
-            if case.operation is Operation.MATMUL:
-                return case  # too small for the solution's tile, and judged without it
             raise _failed(f"It can't be launched at {case.name}: {error}.") from error
 
 
@@ -60,8 +58,7 @@ def solution_for(task: Task, plan: Plan, stages: Stages, *, large: bool) -> Solu
     large: also for cases that are too large for the CPU device
     """
     exercise = task.exercise
-    # The CPU device knows every product. Only a GPU asks the solution.
-    if not exercise.needs_solution or (exercise.operation is not Operation.SOLUTION and not large):
+    if exercise.operation is not Operation.SOLUTION:
         return None
     if not exercise.solution_text:
         raise _failed("This machine doesn't have it.")

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork, Verb
-from kernels.device.counting.patterns import Columns, Patterns
+from kernels.device.counting.patterns import Columns, Patterns, bulk
+from kernels.device.memory.bulk import Rows
 from kernels.device.memory.locate import active_bounds
 from kernels.device.ptx.module import Instruction
 from kernels.device.ptx.pointers import GENERIC_SHIFT
@@ -22,7 +23,7 @@ from kernels.device.state.element_names import plain_name
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
-from kernels.device.state.space import own_address
+from kernels.device.state.space import CLUSTER, own_address
 from kernels.device.state.values import Lanes, Value
 
 Numbers = NDArray[np.int64]
@@ -33,6 +34,7 @@ _MOST_INTERVALS = 64
 _MOST_KINDS = 64
 _MOST_TALLIES = 8192
 _SEGMENT = 128
+_REPEATS = ACCESS_FIELDS.index("repeats")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +78,8 @@ class Counting:
 
     blocks: the numbers of all blocks that run
     flops: for each instruction, the floating-point operations of one thread
-    tensors: the weight of an operation, for each instruction whose operations tensor cores do
+    tensors: for each instruction whose operations tensor cores do, the weight of an operation, and the bytes that a
+        warp's part reads from shared memory
     extent: for each code block, its instructions by their first one
     """
 
@@ -86,7 +89,7 @@ class Counting:
         threads: int,
         instructions: Sequence[Instruction],
         flops: Sequence[int],
-        tensors: Mapping[int, int],
+        tensors: Mapping[int, tuple[int, int]],
         extent: Callable[[int], range],
     ) -> None:
         self._blocks = tuple(int(number) for number in blocks)
@@ -117,6 +120,7 @@ class Counting:
         self._columns = columns
         self._everyone = everyone
         self._kinds: dict[tuple[int | None, int | None], Columns] = {}
+        self._places: dict[tuple[Verb, str], Numbers] = {}
         self._forget()
 
     def _forget(self) -> None:
@@ -244,6 +248,20 @@ class Counting:
             self._kinds[digests] = found
         return found
 
+    def copied(self, machine: Machine, pc: int, verb: Verb, space: str, rows: Rows) -> None:
+        """Count bulk copies of some threads. Few instructions make them, so each is analysed at once."""
+        space, name = ("shared", "") if space == CLUSTER else (space, rows.memory.name if rows.memory else "")
+        access = Counted((pc,), self._instructions[pc].line, space, verb, 0, -1, 0)
+        values = np.zeros((len(ACCESS_FIELDS) + 1, len(rows.lanes)), np.int64)
+        values[:6] = bulk(rows.addresses, rows.sizes)
+        if space == "shared":
+            values[2:4] = values[5] = 0
+        before = self._places.setdefault((verb, name), np.full(machine.shape.lanes, -1))
+        values[_REPEATS] = before[rows.lanes] == rows.places
+        before[rows.lanes] = rows.places
+        total = self._total((access, space, _name(name)))[:, self._columns]
+        np.add.at(total, (np.arange(len(values))[:, np.newaxis], rows.lanes % machine.shape.blocks), values)
+
     # -- sums ---------------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
@@ -258,24 +276,26 @@ class Counting:
     def _add_up(self) -> None:
         columns = self._columns
         for access, space, name, tally in self._accesses:
-            key = access, space, name
-            if key not in self._sums:
-                self._sums[key] = self._zeros(len(ACCESS_FIELDS) + 1)
-            self._sums[key][:, columns] += tally.times * tally.values
+            self._total((access, space, name))[:, columns] += tally.times * tally.values
         for (first, _), tally in self._executed.items():
             self._add_work(self._extent(first), tally.times * tally.values)
         for (pc, _), tally in self._guarded.items():
-            self._add_operations(pc, self._line(pc)[:, columns], tally.times * tally.values[0])
+            self._add_operations(pc, self._line(pc)[:, columns], tally.times * tally.values)
         for decision, tally in self._decisions.items():
             self._add_decision(decision, tally)
+
+    def _total(self, key: tuple[Counted, str, str]) -> Numbers:
+        if key not in self._sums:
+            self._sums[key] = self._zeros(len(ACCESS_FIELDS) + 1)
+        return self._sums[key]
 
     def _zeros(self, rows: int) -> Numbers:
         return np.zeros((rows, len(self._blocks)), np.int64)
 
     def _line(self, pc: int) -> Numbers:
-        line = self._instructions[pc].line
+        line = self._instructions[pc].counted_line
         if line not in self._work:
-            self._work[line] = self._zeros(5)
+            self._work[line] = self._zeros(7)
         return self._work[line]
 
     def _add_work(self, pcs: range, values: Numbers) -> None:
@@ -283,14 +303,15 @@ class Counting:
             total = self._line(pc)[:, self._columns]
             total[:2] += values
             if self._flops[pc] and self._instructions[pc].guard is None:
-                self._add_operations(pc, total, values[0])
+                self._add_operations(pc, total, values)
 
-    def _add_operations(self, pc: int, total: Numbers, threads: Numbers) -> None:
+    def _add_operations(self, pc: int, total: Numbers, values: Numbers) -> None:
+        threads, warps = values
         operations = self._flops[pc] * threads
         total[2] += operations
         if pc in self._tensors:
-            total[3] += operations
-            total[4] += self._tensors[pc] * operations
+            weight, read = self._tensors[pc]
+            total[3:] += np.stack((operations, weight * operations, warps, read * warps))
 
     def _add_decision(self, decision: _Decision, tally: _Tally) -> None:
         pc = decision.pc
@@ -317,7 +338,7 @@ class Counting:
             for several in (False, True)
         )
         branches = tuple(
-            BranchCount(pc, self._instructions[pc].line, values, _intervals(self._intervals[pc]))
+            BranchCount(pc, self._instructions[pc].counted_line, values, _intervals(self._intervals[pc]))
             for pc, values in sorted(self._branches.items())
         )
         lines = tuple(

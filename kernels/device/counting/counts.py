@@ -23,8 +23,12 @@ ACCESS_FIELDS = (
     "ideal_sectors",  # the fewest sectors that hold a request's distinct bytes
     "wavefronts",  # passes through shared memory's banks
     "ideal_wavefronts",  # the passes that the width alone needs
+    "repeats",  # bulk copies to the place of the same thread's copy before
 )
-"""The rows of `AccessCount.values`. Global memory leaves the last two 0, shared memory the four before them."""
+"""The rows of `AccessCount.values`. Only shared memory has wavefronts, and only other memory the four rows before them.
+
+A bulk copy of a thread is one request. Its distinct bytes are the bytes of all rows of its box.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,7 @@ class AccessCount:
     pcs: the instructions, usually one
     space: "global", "shared" or "local"
     name: the variable's name in the source; "" if unknown
-    width: bytes per thread
+    width: bytes per thread; 0 for bulk copies, each of which has its own
     aligned: whether every address was a multiple of the width, as the hardware demands
     values: a row for each of ACCESS_FIELDS, a column for each block that ran
     """
@@ -67,8 +71,9 @@ class BranchCount:
 class LineWork:
     """The instructions of one source line.
 
-    values: instructions of threads, instructions of warps, operations, how many of these tensor cores do, and the same
-        with their weights; a column for each block
+    values: instructions of threads, instructions of warps, operations, how many of these tensor cores do, the same
+        with their weights, the warps' instructions for it, and the bytes that these read from shared memory; a column
+        for each block
     """
 
     line: int | None
@@ -80,7 +85,7 @@ class Counts:
     """The counts of a whole run.
 
     blocks: the numbers of the blocks that ran, in the order of the columns
-    accesses: of every executed load, store, atomic update and asynchronous copy in the PTX
+    accesses: of every executed load, store, atomic update and asynchronous copy in the PTX, and of every bulk copy
     merged: of groups of neighbouring accesses that the assembler may have merged
     """
 

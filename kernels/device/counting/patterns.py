@@ -84,6 +84,22 @@ def coalescing(addresses: Addresses, active: Active, width: int) -> Numbers:
     )
 
 
+def bulk(addresses: Addresses, sizes: Numbers) -> Numbers:
+    """Return a column for each bulk copy, from the rows that it moves: the same numbers."""
+    total = sizes.sum(axis=1)
+    moves = (total > 0).astype(np.int64)
+    pieces = [_pieces_of_rows(addresses, sizes, size) for size in (SECTOR, SEGMENT)]
+    return np.stack((moves, moves, *pieces, total, -(-total // SECTOR)))
+
+
+def _pieces_of_rows(addresses: Addresses, sizes: Numbers, size: int) -> Numbers:
+    first, last = addresses // size, (addresses + sizes - 1) // size
+    most = int((last - first).max(initial=0)) + 1
+    each = first[:, :, np.newaxis] + np.arange(most)
+    there = (each <= last[:, :, np.newaxis]) & (sizes > 0)[:, :, np.newaxis]
+    return distinct(each.reshape(len(each), -1), there.reshape(len(each), -1))
+
+
 def interleaved(addresses: Addresses, active: Active, width: int) -> Numbers:
     """Do the same for local memory, in which the words of a warp's threads are side by side.
 
@@ -240,5 +256,5 @@ def _of_warps(space: str, width: int, addresses: Numbers, active: Active) -> Num
         found[6:8] = wavefronts(addresses, active, width)
     else:
         found[:6] = (interleaved if space == "local" else coalescing)(addresses, active, width)
-    found[8] = ((addresses % width != 0) & active).any(axis=1)
+    found[-1] = ((addresses % width != 0) & active).any(axis=1)
     return found

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.barriers.cluster_barriers import ClusterUse, cluster_use
-from kernels.device.barriers.mbarriers import MbarrierUse, mbarrier_use
+from kernels.device.barriers.mbarrier_uses import MbarrierUse, mbarrier_use
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Register, Unsupported
 from kernels.device.ptx.program import (

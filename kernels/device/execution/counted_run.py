@@ -16,8 +16,10 @@ from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.execution.schedule import ChunkRun
 from kernels.device.memory.access import Form, Step, memory_form
 from kernels.device.memory.atomic import atomic_form
+from kernels.device.memory.bulk import BulkCopy, bulk_copy, bulk_form
 from kernels.device.memory.copies import is_copy
-from kernels.device.ptx.module import Immediate, Instruction, Pair
+from kernels.device.memory.tensor_copies import TensorCopy, tensor_copy, tensor_form
+from kernels.device.ptx.module import Immediate, Instruction, Pair, Vector
 from kernels.device.ptx.program import Program
 from kernels.device.state.findings import Findings
 from kernels.device.state.geometry import Geometry
@@ -72,6 +74,20 @@ def counted_copy(run: Step, read: Counted, write: Counted, given: int | None) ->
     return counted
 
 
+def count_bulk(machine: Machine, copy: BulkCopy | TensorCopy, mask: Mask | None) -> None:
+    """Count copies that have begun. One to several blocks of a cluster reads global memory once."""
+    for space, loads, rows in copy.moved(machine, mask):
+        _counting(machine).copied(machine, copy.pc, Verb.BULK_LOAD if loads else Verb.BULK_STORE, space, rows)
+
+
+def counted_bulk(run: Step, copy: BulkCopy | TensorCopy) -> Step:
+    def counted(machine: Machine, mask: Mask | None) -> None:
+        run(machine, mask)
+        count_bulk(machine, copy, mask)
+
+    return counted
+
+
 def counted_work(run: Step, pc: int) -> Step:
     """Return a step that notes which threads take part in a guarded computation."""
 
@@ -86,13 +102,13 @@ class CountedLowering(Lowering):
     """Makes steps that count themselves. Inside a guard, only threads that take part count.
 
     flops: for each instruction, the floating-point operations of one thread
-    tensors: the weight of an operation, for each instruction whose operations tensor cores do
+    tensors: for each instruction whose operations tensor cores do, the weight of an operation, and the bytes that a
+        warp's part reads from shared memory
     """
 
     def __init__(self, program: Program) -> None:
         self.flops = tuple(_flops(item) for item in program.instructions)
-        products = {pc: _product(item) for pc, item in enumerate(program.instructions)}
-        self.tensors = {pc: weight(product.kinds) for pc, product in products.items() if product is not None}
+        self.tensors = {pc: each for pc, item in enumerate(program.instructions) if (each := _tensor(item)) is not None}
         self._merges: dict[int, list[Merge]] = {}
         for merge in candidates(program):
             self._merges.setdefault(merge.pcs[0], []).append(merge)
@@ -109,6 +125,16 @@ class CountedLowering(Lowering):
         if is_copy(item.opcode):
             return replace(step, run=self._counted_copy(step.run, pc, item))
         return step
+
+    def _bulk(self, pc: int, item: Instruction) -> LoweredStep:
+        step, copy = super()._bulk(pc, item), self._bulk_copy(pc, item)
+        return step if copy is None else replace(step, run=counted_bulk(step.run, copy))
+
+    def _bulk_copy(self, pc: int, item: Instruction) -> BulkCopy | TensorCopy | None:
+        if (tensor := tensor_form(item.opcode)) is not None:
+            return tensor_copy(self, pc, item, tensor)
+        form = bulk_form(item.opcode)
+        return None if form is None else bulk_copy(self, pc, item, form)
 
     def _piece(self, pc: int, item: Instruction, form: Form, place: Place, words: tuple[int, ...]) -> Step:
         verb = Verb.STORE if form.store else Verb.LOAD
@@ -145,11 +171,19 @@ class CountedLowering(Lowering):
 def _counted(pc: int, item: Instruction, space: str, verb: Verb, width: int, place: Place) -> Counted:
     # Accesses to other blocks' shared memory count as accesses to the own block's.
     space = "shared" if space == CLUSTER else space
-    return Counted((pc,), item.line, space, verb, width, place.register, place.displacement)
+    return Counted((pc,), item.counted_line, space, verb, width, place.register, place.displacement)
 
 
 def _product(item: Instruction) -> Multiplication | WarpgroupForm | None:
     return multiplication(item.opcode) or warpgroup_form(item.opcode)
+
+
+def _tensor(item: Instruction) -> tuple[int, int] | None:
+    product = _product(item)
+    if product is None:
+        return None
+    shared = isinstance(product, WarpgroupForm) and product.shared_bytes(left=not isinstance(item.operands[1], Vector))
+    return weight(product.kinds), int(shared)
 
 
 def _flops(item: Instruction) -> int:
@@ -169,6 +203,12 @@ class CountedRun(ChunkRun):
     def _execute(self, block: CodeBlock, mask: Mask | None) -> None:
         _counting(self._machine).executed(block.first, mask)
         super()._execute(block, mask)
+
+    def _taken(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
+        yield from super()._taken(block, end, mask)
+        copy = None if block.mbarrier is None else block.mbarrier.copy
+        if isinstance(copy, BulkCopy | TensorCopy):
+            count_bulk(self._machine, copy, mask)
 
     def _ways(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
         ways = list(super()._ways(block, end, mask))

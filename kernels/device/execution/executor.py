@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.barriers.mbarriers import MbarrierUse, endless_wait, missing_bytes
 from kernels.device.counting.counting import Counting
 from kernels.device.counting.counts import Counts
 from kernels.device.execution.blocks import CodeBlock, code_blocks
@@ -25,7 +24,7 @@ from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.suspects import SuspectFinder
 from kernels.device.ptx.dataflow import maybe_unset
 from kernels.device.ptx.module import Reached, Register, Unsupported
-from kernels.device.ptx.program import Program
+from kernels.device.ptx.program import Program, is_relaxed_arrival
 from kernels.device.ptx.thread_dependence import polling_loads
 from kernels.device.state.findings import Described, Findings
 from kernels.device.state.geometry import Geometry, by_cluster
@@ -103,6 +102,10 @@ class _Prepared:
         self.lines = tuple(item.line for item in program.instructions)
         self.polls = polling_loads(program)
         self.places = tuple(_machine_places(program))
+        self.callers = _callers(program)
+        self.relaxed = tuple(
+            sorted({item.line or 0 for item in program.instructions if is_relaxed_arrival(item)} - {0})
+        )
         self.clean: dict[int, set[object]] = {}
 
     def counting(self, blocks: Sequence[int], threads: int) -> Counting | None:
@@ -125,6 +128,15 @@ def _machine_places(program: Program) -> Iterator[tuple[str, int | None]]:
         for operand in item.operands:
             if isinstance(operand, Register) and operand.name in _PLACES:
                 yield operand.name, item.line
+
+
+def _callers(program: Program) -> Mapping[int | None, tuple[int, ...]]:
+    """Return the lines of the kernel that call a helper function, by the helper's line that findings name."""
+    found: dict[int | None, set[int]] = {}
+    for item in program.instructions:
+        if item.inlined and item.line != item.inlined[-1]:
+            found.setdefault(item.line, set()).add(item.inlined[-1])
+    return {line: tuple(calls) for line, calls in found.items()}
 
 
 @lru_cache(maxsize=16)
@@ -315,7 +327,7 @@ def _in_one_order(
     if not suspects:
         return _Ran(first.result, finder.old, finder.mixed)
     written |= suspects.block.keys() | suspects.grid.keys()
-    exact = RaceObserver(prepared.lines, severity, suspects)
+    exact = RaceObserver(prepared.lines, prepared.relaxed, severity, suspects)
     try:
         result = run_once(exact, written).result
     except Unsupported:
@@ -332,7 +344,7 @@ def _unordered(prepared: _Prepared, run_once: _RunOnce, written: frozenset[str],
     written |= run_once(finder, written).missed
     suspects = finder.result()
     written |= suspects.block.keys() | suspects.grid.keys()
-    exact = RaceObserver(prepared.lines, severity, suspects, by_order=True)
+    exact = RaceObserver(prepared.lines, prepared.relaxed, severity, suspects, by_order=True)
     try:
         findings = run_once(exact, written).result.findings
     except Unsupported:
@@ -342,15 +354,6 @@ def _unordered(prepared: _Prepared, run_once: _RunOnce, written: frozenset[str],
 
 def _by(numbers: Sequence[int]) -> str:
     return " x ".join(f"{number:,}" for number in numbers)
-
-
-def _missing_at_barrier(machine: Machine, lane: int, use: MbarrierUse) -> str:
-    """Say what a wait that never ends waits for."""
-    left = missing_bytes(machine, lane, use)
-    if left:
-        return f"Asynchronous copies bring {abs(left):,} bytes too {'many' if left < 0 else 'few'}."
-    other = ", or it waits with the parity of another phase" if use.parity else ""
-    return f"Fewer threads arrive at it than it was initialised for{other}."
 
 
 @lru_cache(maxsize=1)
@@ -397,7 +400,7 @@ class _Launch:
         self._counting = prepared.counting(blocks, launch.threads)
         self._budget = budget
         self._layout = Layout(self._program, launch, shapes, observe=observe)
-        self._findings = Findings(sizes)
+        self._findings = Findings(sizes, prepared.callers)
         self._printer = Printer()
         self._instructions = 0
         self.asked_who_is_active = False
@@ -504,21 +507,18 @@ class _Launch:
         self._findings.add(Verdict.TIME_LIMIT, None, 1, lambda: (Example(), message))
 
     def _report_budget(self, machine: Machine, spent: BudgetSpentError) -> None:
-        wait = endless_wait(spent.last)
-        use = next((each.mbarrier for each in self._prepared.blocks.values() if wait and each.end is wait), None)
-
         def describe() -> Described:
+            if spent.wait is not None:
+                return spent.wait
             block, thread = machine.geometry.who(spent.lane)
             message = (
-                f"still waits at this `cuda::barrier`. {_missing_at_barrier(machine, spent.lane, use)}"
-                if use is not None
-                else f"is still running after {self._budget.text(spent.instructions)}. Either a loop never ends, or"
-                " the thread does too much of the work. Check the loop's condition, and share the work among threads."
+                f"{machine.geometry.lane_name(spent.lane)} is still running after"
+                f" {self._budget.text(spent.instructions)}. Either a loop never ends, or the thread does too much of"
+                " the work. Check the loop's condition, and share the work among threads."
             )
-            facts = Facts(Mistake.OTHER if wait is None else Mistake.MBARRIER)
-            return Example(block, (thread,)), f"{machine.geometry.lane_name(spent.lane)} {message}", facts
+            return Example(block, (thread,)), message
 
-        self._findings.add(Verdict.TIME_LIMIT, spent.line if wait is None else wait.line, 1, describe)
+        self._findings.add(Verdict.TIME_LIMIT, spent.line, 1, describe)
 
     # -- chunks -------------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from kernels.device.arithmetic import NUMPY_TYPES, Operation, operation
-from kernels.device.barriers.mbarriers import missing_arrivals
+from kernels.device.barriers.mbarrier_phases import missing_arrivals
 from kernels.device.execution import steps, warp
 from kernels.device.execution.affine import add, affine_operation
 from kernels.device.execution.printing import assert_step, print_step
@@ -61,8 +61,14 @@ from kernels.device.tensor.wgmma import (  # fmt: skip
 from kernels.facts import Mistake
 
 _NOTHING = re.compile(
-    r"fence\.proxy\.(?!async)[\w.:]*|prefetchu?(\.[\w:]+)*|cp\.async\.bulk\.prefetch\.(tensor\.[1-5]d\.)?L2\.global(\.tile)?|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+|setmaxnreg[\w.]*"
+    r"""fence\.proxy\.(?!async)[\w.:]*
+    | prefetchu?(\.[\w:]+)*
+    | cp\.async\.bulk\.prefetch\.(tensor\.[1-5]d\.)?L2\.global(\.tile)?
+    | nanosleep\.u32 | pmevent(\.mask)? | griddepcontrol\.\w+ | setmaxnreg[\w.]*""",
+    re.VERBOSE,
 )
+"""Instructions without an effect on values or order."""
+
 _FENCE = re.compile(r"(?:membar|fence(?:\.(?P<order>sc|acq_rel|acquire|release))?)\.(?P<scope>cta|cluster|gl|gpu|sys)")
 _CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)(?:::cta|::cluster)?\.u64")
 _BASES = {"global": 0, "const": 0, "param": 0, "shared": SHARED_BASE, "local": LOCAL_BASE}

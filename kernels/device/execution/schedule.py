@@ -22,13 +22,15 @@ from numpy.typing import NDArray
 
 from kernels.device.barriers.cluster_barriers import ClusterBarriers
 from kernels.device.barriers.deadlocks import report_stuck
-from kernels.device.barriers.mbarriers import Mbarriers, endless_wait
+from kernels.device.barriers.endless_waits import culprit, described, endless_wait
+from kernels.device.barriers.mbarriers import Mbarriers
 from kernels.device.barriers.named_barriers import Arrival, NamedBarriers
 from kernels.device.barriers.ordering import Ordering
 from kernels.device.execution.blocks import CodeBlock, NamedUse, ordered_by_barriers, reduce_at_barrier
 from kernels.device.execution.idle_loops import only_waits
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.execution.warp_meetings import WarpMeetings
+from kernels.device.ptx.constructs import waiting_place
 from kernels.device.ptx.module import Instruction, Malformed, Symbol
 from kernels.device.ptx.program import ENDS
 from kernels.device.state.findings import Described
@@ -39,6 +41,7 @@ from kernels.device.state.unset_values import BRANCH
 from kernels.device.state.values import INTEGER
 from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Verdict
+from kernels.wording import at_line
 
 Grid = NDArray[np.bool_]
 _LAST_STEPS = 2_000
@@ -91,14 +94,17 @@ class Budget:
 
 
 class BudgetSpentError(Exception):
-    """The kernel has executed too many instructions. `line` is where it was, `last` are the last instructions."""
+    """The kernel has executed too many instructions, or all threads wait. `line` is where it was.
 
-    def __init__(self, line: int | None, lane: int, last: Sequence[Instruction], instructions: int) -> None:
+    wait: the description of the barrier for which it waits; None if it doesn't wait for one
+    """
+
+    def __init__(self, line: int | None, lane: int, instructions: int, wait: Described | None = None) -> None:
         super().__init__("instruction budget spent")
         self.instructions = instructions
         self.line = line
-        self.last = last
         self.lane = lane
+        self.wait = wait
 
 
 class ChunkRun:
@@ -194,10 +200,35 @@ class ChunkRun:
         if self._acts != self._seen_acts:
             self._seen_acts = self._acts
             return
-        for key, mask in paths.items():
-            last = self._idle_loops.get(key[1], ())
-            if (wait := endless_wait(last)) is not None:
-                raise BudgetSpentError(wait.line, int(self._machine.active(mask)[0]), last, self.instructions)
+        waits = [
+            (wait, mask)
+            for key, mask in paths.items()
+            if (wait := endless_wait(self._idle_loops.get(key[1], ()))) is not None
+        ]
+        if waits:
+            raise self._endless(waits)
+
+    def _endless(self, waits: Sequence[tuple[Instruction, Mask | None]]) -> BudgetSpentError:
+        """Describe the barrier that can't complete, among those for which threads of one cluster wait."""
+        machine = self._machine
+        first, size = int(machine.active(waits[0][1])[0]), machine.launch.cluster_blocks
+        own = np.arange(machine.shape.blocks) // size == first % machine.shape.blocks // size
+        uses = {id(block.end): block.mbarrier for block in self._blocks.values() if block.mbarrier is not None}
+        found = culprit(
+            [
+                each
+                for wait, mask in waits
+                if (part := self._whole(mask) & own).any()
+                for each in self._mbarriers.awaited(uses[id(wait)], part)
+            ]
+        )
+        others = "".join(
+            f" {machine.geometry.lane_name(int(lanes[0]))} waits in {waiting_place(item)}{at_line(item.line)}."
+            for pc, grid in self._at_barrier.items()
+            if (lanes := np.flatnonzero(grid & own)).size
+            for item in self._lowering.program.instructions[pc : pc + 1]
+        )
+        return BudgetSpentError(found.line, first, self.instructions, described(machine, found, others))
 
     def _note_wait(self, block: CodeBlock, target: int) -> None:
         """Note that threads repeat a loop that waits for others."""
@@ -274,8 +305,10 @@ class ChunkRun:
                 self._last_places.clear()
                 return
             last = [self._lowering.program.instructions[pc] for pc in sorted(self._last_places)]
+            if (wait := endless_wait(last)) is not None:
+                raise self._endless([(wait, mask)])
             lines = [item.line for item in last if item.line is not None]
-            raise BudgetSpentError(min(lines, default=None), int(self._machine.active(mask)[0]), last, self._budget)
+            raise BudgetSpentError(min(lines, default=None), int(self._machine.active(mask)[0]), self._budget)
 
     def _execute(self, block: CodeBlock, mask: Mask | None) -> None:
         machine = self._machine

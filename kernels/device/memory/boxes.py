@@ -101,6 +101,11 @@ class Boxes:
                 transfer = ends("write" if where.kind.writes else "read", lanes)
                 note(machine, Access(each, memory, offsets=offsets, lanes=lanes, transfer=transfer))
 
+    def rows(self) -> tuple[Numbers, Numbers]:
+        """For each thread and row, the first byte inside the tensor, and how many bytes are inside."""
+        sizes = np.where(self.inside, ((self.last - self.first) * self.unit)[:, np.newaxis], 0)
+        return self.starts + (self.first * self.unit)[:, np.newaxis], sizes
+
     def units(self) -> tuple[Numbers, Flags]:
         """For each unit, its byte in the tensor's memory, and whether it is inside."""
         place = np.arange(self.map.row_bytes // self.unit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from kernels.device.memory.access import Step
 from kernels.device.memory.atomic import Change, bulk_change, update_elements
 from kernels.device.memory.locate import Site, in_block_of, report_outside, split
-from kernels.device.memory.parts import access_to, note, report_unset
+from kernels.device.memory.parts import access_to, note, report_unset, values_of
 from kernels.device.ptx.module import Instruction
 from kernels.device.state.accesses import Kind, Part, Strength, Transfer
 from kernels.device.state.groups import Grouped
 from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Operands, Place
-from kernels.device.state.space import WRITTEN, kind_of
+from kernels.device.state.space import WRITTEN, Allocation, kind_of
 from kernels.device.state.unset_values import ADDRESS, SIZE
 from kernels.facts import Mistake
 
@@ -45,6 +45,23 @@ _MOST_WORDS = 1 << 20
 """So many words are copied at a time."""
 COMMIT = "cp.async.bulk.commit_group"
 _WAIT = re.compile(r"cp\.async\.bulk\.wait_group(?P<read>\.read)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What copies move, from one variable or to one: rows of bytes side by side.
+
+    lanes: the threads
+    memory: the variable; None if it is unknown
+    places: in shared memory, for each thread
+    addresses, sizes: of each row, for each thread
+    """
+
+    lanes: Lanes
+    memory: Allocation | None
+    places: Bytes
+    addresses: Bytes
+    sizes: Bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +108,16 @@ class BulkCopy:
                 machine.steps += size // _PIECE
                 self._copy(machine, part, size, ends)
         return sizes.astype(np.int64)
+
+    def moved(self, machine: Machine, mask: Mask | None) -> Iterator[tuple[str, bool, Rows]]:
+        """What the threads of the mask copied: the space apart from their shared memory, and whether from there."""
+        loads = self.spaces[0] == "global"
+        far, near = (self.source, self.target) if loads else (self.target, self.source)
+        space, lanes = "global" if loads else self.spaces[1], machine.active(mask)
+        addresses, places = (values_of(machine, each.register, lanes) + each.displacement for each in (far, near))
+        memory = machine.memory.find("global", int(addresses[0])) if len(lanes) and space == "global" else None
+        sizes = values_of(machine, self.size, lanes)
+        yield space, loads, Rows(lanes, memory, places, addresses[:, np.newaxis], sizes[:, np.newaxis])
 
     def _copy(self, machine: Machine, mask: Mask | None, size: int, ends: Ends) -> None:
         reading = Site(self.pc, self.line, self.spaces[0], _PIECE, Kind.READ)
@@ -250,7 +277,7 @@ def _of_groups(kind: str, groups: Bytes) -> Transfer:
 
 
 class Copy(Protocol):
-    """A copy by the async proxy."""
+    """A copy by the async proxy, or a store."""
 
     @property
     def pc(self) -> int: ...

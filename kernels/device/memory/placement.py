@@ -172,18 +172,22 @@ class Layout:
         )
         allocation.writable = variable.space != "const"
         allocation.element = variable.element
-        shape = self._shapes.get(plain_name(name), ())
-        elements = math.prod(shape)
-        if shape and elements > 0 and allocation.size % elements == 0:
-            allocation.shape = shape
-            allocation.element = allocation.size // elements
+        self._give_shape(allocation)
         # PTX declares shared arrays as bytes. If the source's declaration isn't known, alignment shows larger
         # elements.
-        elif variable.space == "shared" and variable.element == 1 and variable.align >= 4:
+        if not allocation.shape and variable.space == "shared" and variable.element == 1 and variable.align >= 4:
             allocation.element = 4
         if variable.data:
             allocation.fill(variable.data[: variable.size])
         return allocation
+
+    def _give_shape(self, allocation: Allocation) -> None:
+        """Give a variable the shape of its declaration, if that is known."""
+        shape = self._shapes.get(plain_name(allocation.name), ())
+        elements = math.prod(shape)
+        if elements > 0 and shape and allocation.size % elements == 0:
+            allocation.shape = shape
+            allocation.element = allocation.size // elements
 
     def _place_arguments(self, arguments: Sequence[Argument]) -> None:
         """Place the kernel's own parameters, which are constants of the launch."""
@@ -258,6 +262,8 @@ class Layout:
                         initialised=not self._observe,
                         align=_DYNAMIC_ALIGN,
                     )
+                    dynamic.element = 0
+                    self._give_shape(dynamic)
                 memory.by_name[name] = dynamic
             elif variable.space == "shared":
                 self._place_variable(memory, name, variable, (shape.blocks,))

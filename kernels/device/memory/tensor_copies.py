@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kernels.device.memory.atomic import Change, bulk_change, update_elements
 from kernels.device.memory.boxes import Boxes, tile_words
-from kernels.device.memory.bulk import Bytes, Ends, Lanes
+from kernels.device.memory.bulk import Bytes, Ends, Lanes, Rows
 from kernels.device.memory.locate import Site, in_block_of, split
 from kernels.device.memory.parts import access_to, note, report_unset, values_of
 from kernels.device.ptx.module import Instruction, Malformed, Vector
@@ -101,6 +101,17 @@ class TensorCopy:
             self._copy(machine, tensor, machine.mask(some.reshape(machine.shape.threads, -1)), ends)
         return moved
 
+    def moved(self, machine: Machine, mask: Mask | None) -> Iterator[tuple[str, bool, Rows]]:
+        """What the threads of the mask copied, as in BulkCopy: what is inside the tensor."""
+        for tensor, lanes in self._tensors(machine, mask):
+            boxes = Boxes.at(tensor.map, lanes, self._corners(machine, lanes), elements=False)
+            starts, sizes = boxes.rows()
+            places = values_of(machine, self.tile.register, lanes) + self.tile.displacement
+            yield "global", self.form.load, Rows(lanes, tensor.memory, places, tensor.memory.start + starts, sizes)
+
+    def _corners(self, machine: Machine, lanes: Lanes) -> NDArray[np.int64]:
+        return np.stack([values_of(machine, register, lanes) for register in self.corner], axis=1)
+
     def _tensors(self, machine: Machine, mask: Mask | None) -> Iterator[tuple[Tensor, Lanes]]:
         """The tensors that the threads name, each with its threads."""
         lanes = machine.active(mask)
@@ -129,7 +140,7 @@ class TensorCopy:
                 self._move(machine, tensor, tile.some(slice(first, first + step)), ends)
 
     def _move(self, machine: Machine, tensor: Tensor, tile: Part, ends: Ends) -> None:
-        corners = np.stack([values_of(machine, register, tile.lanes) for register in self.corner], axis=1)
+        corners = self._corners(machine, tile.lanes)
         self._check_corners(machine, tensor, tile, corners)
         boxes = Boxes.at(tensor.map, tile.lanes, corners, elements=bool(self.form.change))
         there, shared = tile_words(machine, tensor.map, tile), tile.allocation

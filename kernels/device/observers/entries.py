@@ -85,14 +85,14 @@ class Noted:
         return self.under_way or self.homes is not None or not (self.moment.interval < passed).all()
 
     def entries(self, unit: int, suspects: Flags, *, alike: bool = False) -> Entries:
-        """Return the rows of the cells, of `unit` bytes each, in suspect words. `alike`: of the first block only."""
+        """Return the rows of the suspect cells, of `unit` bytes each. `alike`: of the first block only."""
         cells, lanes = self.access.cells(self.machine.shape, unit, alike=alike)
         at = np.arange(len(cells)) // max(1, self.access.where.size // unit)
         if alike and self.access.lanes is not None:
             first = self.access.of_first_block(self.machine.shape)
             at = first[at % max(1, len(first))]
         per_event = max(1, len(cells) // 2 if self.access.where.by_warp else len(cells))
-        chosen = suspects[cells * unit // 4]
+        chosen = suspects[cells]
         cells, lanes, at = cells[chosen], lanes[chosen], at[chosen]
         columns = 1 if alike else self.machine.shape.blocks
         thread, column = np.divmod(lanes, columns)

@@ -13,7 +13,7 @@ from kernels.device.state.geometry import WARP, Geometry
 from kernels.device.state.machine import Machine
 from kernels.facts import Access, AccessKind, Element, Facts, Mistake
 from kernels.verdict import Example, Severity, Verdict
-from kernels.wording import at_line
+from kernels.wording import at_line, lines_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,24 @@ class Race:
         return self.earlier.block != self.later.block
 
     @property
+    def of_two(self) -> bool:
+        """Whether two threads make the accesses, not one and its asynchronous operation."""
+        return (self.earlier.block, self.earlier.thread) != (self.later.block, self.later.thread)
+
+    @property
     def near(self) -> bool:
         one, other = self.earlier, self.later
         return not self.apart and one.thread // WARP == other.thread // WARP
 
 
 class RaceReport:
-    """Collects the races of one launch. It prefers examples with threads of two warps, which show more."""
+    """Collects the races of one launch. It prefers examples with threads of two warps, which show more.
 
-    def __init__(self) -> None:
+    relaxed: the lines of relaxed arrivals, which may be the cause of races in a cluster
+    """
+
+    def __init__(self, relaxed: tuple[int, ...]) -> None:
+        self._relaxed = relaxed
         self._races: dict[tuple[frozenset[int | None], Severity, bool, bool], Race] = {}
         self._outlived: dict[tuple[int | None, bool], Outlived] = {}
 
@@ -96,20 +105,22 @@ class RaceReport:
         for (line, _), found in self._outlived.items():
             # A race of the line has the same repair, and says more.
             if line not in named:
-                findings.add(Verdict.DATA_RACE, line, found.count, partial(_outlived, machine, line, found))
+                findings.add(
+                    Verdict.DATA_RACE, line, found.count, partial(_outlived, machine, line, found, self._relaxed)
+                )
         block_barrier = machine.shape.threads <= WARP or not all(race.near for race in self._races.values())
         for race in self._races.values():
             findings.add(
                 Verdict.ORDER_DEPENDENT if race.atomic else Verdict.DATA_RACE,
                 race.later.line,
                 race.count,
-                lambda race=race: _described(machine, race, block_barrier=block_barrier),  # type: ignore[misc]
+                partial(_described, machine, race, self._relaxed, block_barrier=block_barrier),
                 other_line=race.earlier.line,
                 severity=race.severity,
             )
 
 
-def _outlived(machine: Machine, line: int | None, found: Outlived) -> Described:
+def _outlived(machine: Machine, line: int | None, found: Outlived, relaxed: tuple[int, ...]) -> Described:
     geometry = machine.geometry
     block, thread = geometry.numbered(found.block), geometry.thread(found.thread)
     owner = geometry.block_name(geometry.numbered(found.owner))
@@ -120,16 +131,25 @@ def _outlived(machine: Machine, line: int | None, found: Outlived) -> Described:
     )
     message = (
         f"Thread {geometry.thread_name(thread)} of block {geometry.block_name(block)} {found.kind.value}"
-        f" `{found.element}` of block {owner}{at_line(line)}. {end}"
+        f" `{found.element}` of block {owner}{at_line(line)}. {end}{_of_relaxed(relaxed)}"
     )
     access = Access(geometry.named_thread(thread), _KINDS[found.kind], line, geometry.named_block(block))
-    facts = Facts(Mistake.CLUSTER_LIFETIME, accesses=(access,))
+    facts = Facts(Mistake.CLUSTER_LIFETIME, accesses=(access,), relaxed_arrivals=relaxed)
     return Example.at(found.element, block, (thread,)), message, facts
 
 
-def _described(machine: Machine, race: Race, *, block_barrier: bool) -> Described:
+def _of_relaxed(lines: tuple[int, ...]) -> str:
+    """The sentence on relaxed arrivals that would order accesses otherwise."""
+    if not lines:
+        return ""
+    several = "arrivals" if lines[1:] else "arrival"
+    return f" The {several} at {lines_named(lines)} {'are' if lines[1:] else 'is'} relaxed, which orders nothing."
+
+
+def _described(machine: Machine, race: Race, relaxed: tuple[int, ...], *, block_barrier: bool) -> Described:
     """Return the example, its sentences and their facts.
 
+    relaxed: the lines of relaxed arrivals
     block_barrier: whether a race of the launch needs `__syncthreads()`, because `__syncwarp()` is not enough
     """
     geometry = machine.geometry
@@ -143,17 +163,46 @@ def _described(machine: Machine, race: Race, *, block_barrier: bool) -> Describe
     end = _any_order(race) if race.atomic else ""
     one_warp = _of_one_warp(race, block_barrier=block_barrier)
     element = f"`{race.element}`{_of_owner(geometry, race)}"
-    facts = Facts(_mistake(race), accesses=_accesses(geometry, race), together=race.together, one_warp=one_warp)
+    mistake = _mistake(race)
+    relaxed = relaxed if mistake is Mistake.CLUSTER_RACE else ()
+    accesses = _accesses(geometry, race)
+    lines = _arrivals_of_others(machine, race)
+    facts = Facts(
+        mistake,
+        accesses=accesses,
+        together=race.together,
+        one_warp=one_warp,
+        relaxed_arrivals=relaxed,
+        others_arrive=lines,
+    )
     if race.together:
         threads = f"Thread {names[0]}{where} and thread {names[1]}{there}"
         message = f"{threads} both {_verb(race, one, plural=True)} {element}{at_line(one.line)}.{end}"
         return example, message, facts
     message = (
         f"Thread {names[0]}{where} {_verb(race, one)} {element}{at_line(one.line)}."
-        f" Thread {names[1]}{there} {_verb(race, other)} it{at_line(other.line)}"
-        f"{f'.{end}' if race.atomic else _missing(race, block_barrier=block_barrier)}"
+        f" {f'Thread {names[1]}{there}' if race.of_two else 'The same thread'} {_verb(race, other)} it"
+        f"{at_line(other.line)}"
+        f"{f'.{end}' if race.atomic else _missing(race, block_barrier=block_barrier)}{_of_relaxed(relaxed)}"
     )
+    if lines:
+        message += f" Thread {names[0]} doesn't arrive itself, and nothing orders it before the arrivals of others"
+        message += f" at {lines_named(lines)}."
     return example, message, facts
+
+
+def _arrivals_of_others(machine: Machine, race: Race) -> tuple[int, ...]:
+    """Return where other threads arrive, if a thread that reads a stage before it is filled again never does."""
+    if _mistake(race) is not Mistake.EARLY_TRANSFER or race.apart or race.earlier.kind is not Kind.READ:
+        return ()
+    found = []
+    for line, threads in machine.arrivals.items():
+        if threads[race.earlier.thread]:
+            return ()
+        # The thread that fills the stage arrives at another barrier.
+        if line is not None and threads.sum() > threads[race.later.thread]:
+            found.append(line)
+    return tuple(sorted(found))
 
 
 def _mistake(race: Race) -> Mistake:
@@ -162,10 +211,10 @@ def _mistake(race: Race) -> Mistake:
         return Mistake.PROXY_FENCE
     if one.transfer:
         return Mistake.TRANSFER
-    if other.transfer:
-        return Mistake.EARLY_TRANSFER
     if _in_cluster(race):
         return Mistake.CLUSTER_RACE
+    if other.transfer:
+        return Mistake.EARLY_TRANSFER
     stores = one.by_warp and other.by_warp and one.kind is other.kind is Kind.WRITE
     return Mistake.STORED_MATRIX if stores else Mistake.OTHER
 
@@ -245,15 +294,14 @@ def _missing(race: Race, *, block_barrier: bool) -> str:
     if race.unshown:
         what = "come before" if race.later.kind.writes else "miss"
         return f". Without `fence.proxy.async` between them, the asynchronous operation may {what} the write."
-    if race.earlier.transfer and (race.earlier.block, race.earlier.thread) == (race.later.block, race.later.thread):
+    if race.earlier.transfer and not race.of_two:
         return ". Between them, the thread doesn't wait for the asynchronous operation."
-    together = not race.apart or _in_cluster(race)
-    if race.earlier.transfer and together:
+    if race.earlier.transfer and (not race.apart or _in_cluster(race)):
         return ". Between them, nothing waits for the asynchronous operation."
-    if race.later.transfer and together:
-        return ", with no barrier between them."
     if _in_cluster(race):
         return ", with no barrier of the cluster between them."
+    if race.later.transfer and not race.apart:
+        return ", with no barrier between them."
     if race.apart:
         return ". Blocks run in any order, and `__syncthreads()` works only inside a block."
     if race.earlier.kind is Kind.COPY:

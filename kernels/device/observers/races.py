@@ -51,12 +51,19 @@ class RaceObserver(Unwatched):
     """Follows one launch, chunk by chunk.
 
     lines: the lines of the instructions
+    relaxed: the lines of relaxed arrivals
     severity: of a race between two threads of one warp
     by_order: whether to report atomics that don't commute, too. Such a kernel may be correct
     """
 
     def __init__(
-        self, lines: tuple[int | None, ...], severity: Severity, suspects: Suspects, *, by_order: bool = False
+        self,
+        lines: tuple[int | None, ...],
+        relaxed: tuple[int, ...],
+        severity: Severity,
+        suspects: Suspects,
+        *,
+        by_order: bool = False,
     ) -> None:
         self._lines = lines
         self._severity = severity
@@ -79,7 +86,7 @@ class RaceObserver(Unwatched):
         self._event = 0
         self._since = 0
         self._found = Counter[frozenset[int]]()
-        self._report = RaceReport()
+        self._report = RaceReport(relaxed)
 
     def start(self, machine: Machine) -> None:
         self._machine = machine
@@ -313,7 +320,7 @@ class RaceObserver(Unwatched):
 
     def _entries(self, noted: Noted, suspects: Mapping[str, Flags], *, alike: bool = False) -> Entries:
         name = noted.access.allocation.name
-        return noted.entries(self._suspects.unit(name), suspects[name], alike=alike)
+        return noted.entries(self._suspects.unit(name), self._suspects.cells(suspects, name), alike=alike)
 
     def _keep(self, entries: Entries, suspects: Flags, passed: NDArray[np.int64]) -> None:
         """Keep what may race with later accesses: copies under way, and the last accesses to ordered cells."""

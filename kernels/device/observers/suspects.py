@@ -7,6 +7,7 @@ between, and one writes. A kernel without suspects has no data race. Otherwise a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +19,7 @@ from kernels.device.state.machine import Machine, Unwatched
 _MOST_PENDING = 4096
 _MOST_CLEAN = 4096
 _READ, _WRITE, _ATOMIC, _STORE = 1, 2, 4, 8
-_WORD = 4
+_WORD, _PIECE = 4, 16
 Flags = NDArray[np.bool_]
 
 
@@ -30,6 +31,7 @@ class Suspects:
     grid: cells of global memory that threads of several blocks use
     flags: cells for which threads wait, with volatile loads in a loop
     fine: variables that are accessed in pieces smaller than a word; their cells here are still words
+    narrow: variables that are not only accessed in pieces of 16 bytes
     transferred: variables that the async proxy accesses
     remote: shared variables that threads of other blocks of the cluster access
     """
@@ -38,6 +40,7 @@ class Suspects:
     grid: dict[str, Flags] = field(default_factory=dict)
     flags: dict[str, Flags] = field(default_factory=dict)
     fine: set[str] = field(default_factory=set)
+    narrow: set[str] = field(default_factory=set)
     transferred: set[str] = field(default_factory=set)
     remote: set[str] = field(default_factory=set)
 
@@ -53,7 +56,19 @@ class Suspects:
 
     def unit(self, name: str) -> int:
         """Return how many bytes of a variable to follow as one cell."""
-        return 1 if name in self.fine else _WORD
+        return 1 if name in self.fine else _WORD if name in self.narrow else _PIECE
+
+    def cells(self, table: Mapping[str, Flags], name: str) -> Flags:
+        """Return which cells of this size have a suspect word, by the table of blocks or of the grid."""
+        unit, words = self.unit(name), table[name]
+        if unit == _WORD:
+            return words
+        if unit < _WORD:
+            return np.repeat(words, _WORD // unit)
+        whole = np.zeros(-(-len(words) // (unit // _WORD)) * (unit // _WORD), np.bool_)
+        whole[: len(words)] = words
+        found: Flags = np.logical_or.reduce(whole.reshape(-1, unit // _WORD), axis=1)
+        return found
 
 
 class _Meeting:
@@ -156,14 +171,17 @@ class SuspectFinder(Unwatched):
     # -- events -------------------------------------------------------------------------------------------------------
 
     def record(self, access: Access) -> None:
+        name = access.allocation.name
         if access.where.size < _WORD:
-            self.suspects.fine.add(access.allocation.name)
+            self.suspects.fine.add(name)
+        if name not in self.suspects.narrow and not access.in_pieces(_PIECE):
+            self.suspects.narrow.add(name)
         if access.where.pc in self._polls:
             polled = np.zeros(len(access.allocation.words), np.bool_)
             polled[access.cells(self._machine.shape, _WORD)[0]] = True
-            _add(self.suspects.flags, access.allocation.name, polled)
+            _add(self.suspects.flags, name, polled)
         if access.owners is not None:
-            self.suspects.remote.add(access.allocation.name)
+            self.suspects.remote.add(name)
         if access.transfer is not None:
             self._transfers(access)
             return

@@ -65,10 +65,12 @@ class _Call:
 
     stack: the functions around it
     end: the label after the body; None for the kernel itself
+    lines: of this call and those around it, up to the kernel's
     """
 
     stack: tuple[str, ...]
     end: str | None
+    lines: tuple[int, ...] = ()
 
 
 class _Expansion:
@@ -158,7 +160,7 @@ class _Expansion:
         labels = {item.name for item in function.body if isinstance(item, Label)}
         for table, targets in function.tables.items():
             self._tables[prefix + table] = tuple(prefix + target for target in targets)
-        rename = _Renaming(prefix, names, labels | set(function.tables))
+        rename = _Renaming(prefix, names, labels | set(function.tables), call.lines)
         for item in function.body:
             if isinstance(item, Label):
                 if prefix + item.name in self._targets:
@@ -173,7 +175,7 @@ class _Expansion:
             self._call(instruction, function, call)
             return
         if head == "ret" and call.end is not None:
-            instruction = Instruction("bra", (Symbol(call.end),), instruction.guard, instruction.line)
+            instruction = replace(instruction, opcode="bra", operands=(Symbol(call.end),))
         self._append(instruction)
 
     def _append(self, instruction: Instruction) -> None:
@@ -194,7 +196,8 @@ class _Expansion:
         pointers = [operand for operand in instruction.operands if isinstance(operand, Register)]
         if len(symbols) != 1 or len(pointers) > 1 or len(lists) > 2:
             raise Malformed("a call of unexpected form")
-        inner = replace(call, stack=(*call.stack, function.name))
+        around = instruction.inlined or (() if line is None else (line,))
+        inner = replace(call, stack=(*call.stack, function.name), lines=around)
         if pointers:
             signature = function.prototypes.get(symbols[0].name)
             if signature is None:
@@ -267,14 +270,18 @@ def _arguments(lists: list[_Names], returns: bool) -> tuple[_Names, _Names]:
 class _Renaming:
     """Unique names for the registers, labels and variables of one call."""
 
-    def __init__(self, prefix: str, variables: Mapping[str, str], labels: set[str]) -> None:
+    def __init__(self, prefix: str, variables: Mapping[str, str], labels: set[str], lines: tuple[int, ...]) -> None:
         self._prefix = prefix
         self._variables = variables
         self._labels = labels
+        self._lines = lines
 
     def instruction(self, item: Instruction) -> Instruction:
         guard = item.guard and Guard(self._register(item.guard.register), item.guard.negated)
-        return Instruction(item.opcode, tuple(self._operand(operand) for operand in item.operands), guard, item.line)
+        operands = tuple(self._operand(operand) for operand in item.operands)
+        inner = item.inlined or (() if item.line is None else (item.line,))
+        inlined = inner + self._lines if inner and self._lines else item.inlined
+        return Instruction(item.opcode, operands, guard, item.line, inlined)
 
     def _register(self, register: Register) -> Register:
         name = register.name

@@ -117,12 +117,22 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction. `line` is the student's line; None if the compiler knows none."""
+    """One instruction.
+
+    line: the student's line that findings name; None if the compiler knows none
+    inlined: its line in a helper function, then the lines of the calls up to the kernel's; empty in the kernel itself
+    """
 
     opcode: str
     operands: tuple[Operand, ...]
     guard: Guard | None
     line: int | None
+    inlined: tuple[int, ...] = ()
+
+    @property
+    def counted_line(self) -> int | None:
+        """The line for which it counts, which is the machine code's line too."""
+        return self.inlined[0] if self.inlined else self.line
 
     @property
     def head(self) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from kernels.device.ptx.features import feature, not_emulated
 from kernels.device.ptx.module import (
@@ -65,6 +66,7 @@ class _ModuleReader:
         self._tokens = tokens
         self._own_files = own_files
         self._module = Module({}, {})
+        self._assembly: list[_Assembly] = []
         self._variables = VariableReader(tokens, self._declare)
 
     def _declare(self, name: str) -> str:
@@ -76,6 +78,7 @@ class _ModuleReader:
     def module(self) -> Module:
         while self._tokens.left:
             self._declaration()
+        _name_calls(self._module, self._assembly)
         return self._module
 
     def _declaration(self) -> None:
@@ -120,11 +123,50 @@ class _ModuleReader:
             pass
 
     def _function(self, *, entry: bool) -> None:
-        function = _FunctionReader(self._tokens, self._own_files).function(entry=entry)
+        reader = _FunctionReader(self._tokens, self._own_files)
+        function = reader.function(entry=entry)
+        self._assembly.extend(reader.assembly)
         known = self._module.functions.get(function.name)
         if known is not None and known.defined:
             raise Malformed(f"the function {function.name[:80]!r} is defined twice")
         self._module.functions[function.name] = function
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the next instructions come from.
+
+    lines: of the student's file, from the inner function to the kernel; empty if none is known
+    helpers: a name of the function of each of these lines, "" for the kernel
+    """
+
+    lines: tuple[int, ...] = ()
+    helpers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Assembly:
+    """An instruction of inline assembly in a helper function, by its number in a function's body."""
+
+    function: Function
+    number: int
+    place: _Place
+
+
+def _name_calls(module: Module, assembly: list[_Assembly]) -> None:
+    """Let findings name the call of a helper with one statement of assembly, as they do for a function of CUDA.
+
+    Such a helper wraps an instruction, so its line says nothing about the kernel. It may have it from another helper.
+    """
+    statements: dict[str, set[int]] = {}
+    for each in assembly:
+        for helper, line in zip(each.place.helpers, each.place.lines, strict=True):
+            statements.setdefault(helper, set()).add(line)
+    for each in assembly:
+        item, place = each.function.body[each.number], each.place
+        inside = takewhile(lambda helper: helper and len(statements[helper]) == 1, place.helpers)
+        if isinstance(item, Instruction):
+            each.function.body[each.number] = replace(item, line=place.lines[len(list(inside))])
 
 
 def _ends_with_barrier(function: Function) -> bool:
@@ -153,6 +195,10 @@ class _FunctionReader:
         self._operands = OperandReader(tokens, self._scopes)
         self._variables = VariableReader(tokens, self._scopes.declare)
         self._line: int | None = None
+        self._place = _Place()
+        self._places: dict[tuple[int, ...], _Place] = {}
+        self._own = False
+        self.assembly: list[_Assembly] = []
 
     def function(self, *, entry: bool) -> Function:
         returns = self._parameters() if not entry and self._tokens.peek() == "(" else []
@@ -267,27 +313,37 @@ class _FunctionReader:
         """Parse `.loc file line column[, function_name label, inlined_at file line column]`.
 
         Line 0 means that the compiler doesn't know the line: the last line stays. Code inlined from a header gets the
-        line in the student's file that calls it.
+        line in the student's file that calls it. The compiler first gives the place of a call, then what it inlined.
         """
-        file, line, _ = self._tokens.integer(), self._tokens.integer(), self._tokens.integer()
-        chosen = line if file in self._own_files else 0
+        here, helper = self._triple(), ""
+        call: tuple[int, ...] = ()
         while self._tokens.accept(","):
             word = self._tokens.next()
             if word == "inlined_at":
-                file, line, _ = self._tokens.integer(), self._tokens.integer(), self._tokens.integer()
-                if not chosen and file in self._own_files:
-                    chosen = line
+                call = self._triple()
             elif word == "function_name":
-                self._tokens.next()
+                helper = self._tokens.next()
                 if self._tokens.accept("+"):
                     self._tokens.integer()
             else:
                 raise Malformed(f"unexpected {word[:40]!r} in a location")
-        if chosen:
-            self._line = chosen
+        around = self._places.get(call) or self._own_place(call, "")
+        place = self._own_place(here, helper)
+        self._own = bool(place.lines)
+        place = _Place(place.lines + around.lines, place.helpers + around.helpers) if place.lines else around
+        self._places[here] = place
+        if place.lines:
+            self._place, self._line = place, place.lines[0]
         elif _ends_with_barrier(function):
             # Compilers often move the head of a loop behind the barrier at its end. Its line would be misleading there.
-            self._line = None
+            self._place, self._line = place, None
+
+    def _triple(self) -> tuple[int, ...]:
+        return self._tokens.integer(), self._tokens.integer(), self._tokens.integer()
+
+    def _own_place(self, place: tuple[int, ...], helper: str) -> _Place:
+        """A place by its file and line, if it is in the student's file."""
+        return _Place(place[1:2], (helper,)) if place and place[1] and place[0] in self._own_files else _Place()
 
     def _registers(self, function: Function) -> None:
         kind = self._tokens.next()[1:]
@@ -308,6 +364,7 @@ class _FunctionReader:
         self._tokens.expect(";")
 
     def _statement(self, function: Function) -> None:
+        in_assembly = self._tokens.in_assembly
         word = self._tokens.next()
         if self._tokens.accept(":"):
             word = self._scopes.resolve(word)
@@ -335,7 +392,11 @@ class _FunctionReader:
             # some of these have operands of an unusual form
             self._tokens.skip(start, ";")
             word, operands = "refuse", (Refusal(word, not_emulated(word)),)
-        function.body.append(Instruction(*_without_policy(word, operands), guard, self._line))
+        lines = self._place.lines
+        if in_assembly and lines[1:] and self._own:
+            self.assembly.append(_Assembly(function, len(function.body), self._place))
+        word, operands = _without_policy(word, operands)
+        function.body.append(Instruction(word, operands, guard, self._line, lines if lines[1:] else ()))
 
     def _prototype(self) -> Signature:
         """Parse `(.param .b32 _) _ (.param .b64 _);`, the signature of a call through a pointer."""

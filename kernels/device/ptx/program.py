@@ -78,6 +78,12 @@ def is_cluster_barrier(instruction: Instruction) -> bool:
     return instruction.opcode.startswith("barrier.cluster.")
 
 
+def is_relaxed_arrival(instruction: Instruction) -> bool:
+    """Whether threads arrive at a barrier of a cluster or in shared memory here, which orders nothing."""
+    opcode = instruction.opcode
+    return opcode.startswith(("barrier.cluster.arrive.", "mbarrier.arrive")) and ".relaxed" in opcode
+
+
 def is_warp_sync(instruction: Instruction) -> bool:
     """Whether the named lanes of a warp meet here."""
     return bool(_WARP_SYNCS.match(instruction.opcode)) or is_tensor(instruction)

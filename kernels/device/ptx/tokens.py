@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from kernels.device.ptx.module import Malformed
 
@@ -9,7 +10,8 @@ MAX_TOKENS = 2_000_000
 
 _TOKEN = re.compile(
     r"""
-    (?P<skip>[ \t\r\f\v]+|//[^\n]*|/\*.*?\*/|\n)
+    (?P<asm>//\ (?:begin|end)\ inline\ asm\b[^\n]*)
+  | (?P<skip>[ \t\r\f\v]+|//[^\n]*|/\*.*?\*/|\n)
   | (?P<string>"[^"\n]*")
   | (?P<float>0[fF][0-9a-fA-F]{8}(?![0-9a-fA-F])|0[dD][0-9a-fA-F]{16}
       |[0-9]+(?:\.[0-9]*(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+))
@@ -27,7 +29,7 @@ class Tokens:
     def __init__(self, text: str) -> None:
         if len(text) > MAX_TEXT:
             raise Malformed("the compiled kernel is too large")
-        self._tokens = _cut(text)
+        self._tokens, self._inline = _cut(text)
         self._at = 0
 
     @property
@@ -63,6 +65,11 @@ class Tokens:
                 found.setdefault(opened[-1], []).append(text)
         return found
 
+    @property
+    def in_assembly(self) -> bool:
+        """Whether this place is in inline assembly, by the compiler's comments around it."""
+        return bool(bisect_right(self._inline, self._at) % 2)
+
     def peek(self) -> str:
         return self._tokens[self._at][1] if self.left else ""
 
@@ -96,9 +103,10 @@ class Tokens:
         return -value if negative else value
 
 
-def _cut(text: str) -> list[tuple[str, str]]:
-    """Return pairs of kind and text, without blanks and comments."""
+def _cut(text: str) -> tuple[list[tuple[str, str]], list[int]]:
+    """Return pairs of kind and text, without blanks and comments, and where inline assembly begins and ends."""
     tokens: list[tuple[str, str]] = []
+    inline: list[int] = []
     position = 0
     match = _TOKEN.match
     while position < len(text):
@@ -106,9 +114,13 @@ def _cut(text: str) -> list[tuple[str, str]]:
         if found is None:
             raise Malformed(f"unexpected character {text[position]!r}")
         kind = found.lastgroup or ""
-        if kind != "skip":
+        if kind == "asm":
+            # A comment inside of the assembly may look like one of these.
+            if found.group().startswith("// begin") != len(inline) % 2:
+                inline.append(len(tokens))
+        elif kind != "skip":
             tokens.append((kind, found.group()))
             if len(tokens) > MAX_TOKENS:
                 raise Malformed("the compiled kernel is too large")
         position = found.end()
-    return tokens
+    return tokens, inline

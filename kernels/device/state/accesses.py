@@ -141,6 +141,15 @@ class Access:
         same = words is None or words.array.shape[1] == 1 or words.derive("alike", lambda: _alike(words.array))
         return bool(same) and (self.mask is None or self.mask.alike)
 
+    def in_pieces(self, size: int) -> bool:
+        """Whether it accesses whole pieces of so many bytes, from a multiple of them on."""
+        if self.where.size % size:
+            return False
+        if self.offsets is not None:
+            return not (self.offsets % size).any()
+        words = self.shift if self.words is None else self.words.array + self.shift
+        return not np.any(words * 4 % size)
+
     def of_first_block(self, shape: Shape) -> NDArray[np.intp]:
         """Return which of the listed threads are of the first block."""
         assert self.lanes is not None
@@ -184,7 +193,7 @@ class Access:
                 lanes = (np.flatnonzero(self.mask.array[:, 0]) if alike else self.mask.flat).astype(np.int64)
             words = np.zeros((1, 1), np.int64) if self.words is None else self.words.array[:, :columns]
             whole = np.broadcast_to(words, (shape.threads, columns)).reshape(-1)
-            starts = (whole[lanes].astype(np.int64) + self.shift) * (4 // unit)
+            starts = (whole[lanes].astype(np.int64) + self.shift) * 4 // unit
         if pieces > 1:
             starts = (starts[:, np.newaxis] + np.arange(pieces)).reshape(-1)
             lanes = np.repeat(lanes, pieces)

@@ -10,6 +10,9 @@ from kernels.device.state.space import Allocation
 from kernels.facts import Element
 from kernels.wording import plural
 
+_LARGEST = 16
+"""The bytes of the largest number or vector of numbers."""
+
 
 @lru_cache(maxsize=2048)
 def plain_name(symbol: str) -> str:
@@ -29,8 +32,11 @@ def element_name(allocation: Allocation, offset: int) -> Element:
     if _is_local(name):
         return Element("", text=f"a local array (byte {offset})")
     element = allocation.element
-    if element not in {1, 2, 4, 8, 16}:
-        element = 4
+    if not element:
+        return Element(name, text=f"{name} (byte {offset:,})")
+    if element > _LARGEST:
+        index = offset // element
+        return Element(name, (index,), f"{name}[{index}] (byte {offset % element:,})")
     if not allocation.shape and allocation.size == element and offset == 0:
         return Element(name)
     if not allocation.shape or prod(allocation.shape) * element != allocation.size:
@@ -40,7 +46,8 @@ def element_name(allocation: Allocation, offset: int) -> Element:
 
 def elements_of(allocation: Allocation) -> int:
     """Return the number of elements of a variable; 0 for a thread's local arrays."""
-    return 0 if _is_local(plain_name(allocation.name)) else allocation.size // allocation.element
+    known = allocation.element and not _is_local(plain_name(allocation.name))
+    return allocation.size // allocation.element if known else 0
 
 
 def _is_local(name: str) -> bool:
@@ -55,7 +62,9 @@ def whole_name(allocation: Allocation, sizes: str) -> str:
     name = plain_name(allocation.name)
     if _is_local(name):
         return f"the thread's local arrays ({plural(allocation.size, 'byte')})"
-    size = ", ".join(filter(None, (plural(elements_of(allocation), "element"), sizes)))
+    elements = elements_of(allocation)
+    extent = plural(elements, "element") if elements or not allocation.size else plural(allocation.size, "byte")
+    size = ", ".join(filter(None, (extent, sizes)))
     return f"`{name}` ({size})"
 
 

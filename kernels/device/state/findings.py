@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kernels.facts import Facts
 from kernels.verdict import Example, Finding, Severity, Verdict
 
 MAX_FINDINGS = 200
+_MOST_CALLS = 20
 Described = tuple[Example, str] | tuple[Example, str, Facts]
 
 
@@ -27,10 +28,12 @@ class Findings:
     """All findings of one run. The first instance of a finding gives its example.
 
     sizes: of the case, which explain the number of an array's elements
+    callers: the kernel's lines that call a helper function, by the helper's line
     """
 
-    def __init__(self, sizes: str = "") -> None:
+    def __init__(self, sizes: str, callers: Mapping[int | None, tuple[int, ...]]) -> None:
         self.sizes = sizes
+        self._callers = callers
         self._found: dict[_Key, _Counted] = {}
         self._late: dict[_Key, _Counted] = {}
 
@@ -59,6 +62,10 @@ class Findings:
             example, message, *facts = describe()
             found[key] = _Counted(example, message, facts[0] if facts else Facts(), count)
 
+    def _calls(self, *lines: int | None) -> tuple[int, ...]:
+        found = {call for line in lines for call in self._callers.get(line, ())}
+        return tuple(sorted(found))[:_MOST_CALLS]
+
     def has(self, kind: Verdict) -> bool:
         return any(found == kind for found, _, _, _ in self._found)
 
@@ -67,6 +74,16 @@ class Findings:
         named = {each for _, line, other, _ in errors for each in (line, other)}
         late = {key: seen for key, seen in self._late.items() if key[1] not in named}
         return tuple(
-            Finding(kind, seen.message, line, other, seen.count, seen.example, severity, facts=seen.facts)
+            Finding(
+                kind,
+                seen.message,
+                line,
+                other,
+                seen.count,
+                seen.example,
+                severity,
+                facts=seen.facts,
+                called_from=self._calls(line, other),
+            )
             for (kind, line, other, severity), seen in (*self._found.items(), *late.items())
         )

@@ -32,7 +32,7 @@ class Machine:
     groups: of asynchronous operations
     handed: asynchronous copies for which barriers in shared memory wait, by the line of their ends
     fresh: barriers in shared memory by name and offset, with the blocks where no fence followed their initialisation
-    awaited: for each barrier in shared memory by name and offset, the bytes that its phase needs, for each block
+    arrivals: for each line, which threads of any block arrived there at a barrier in shared memory
     products: what threads did to the registers of products of four warps; made with the first use
     backwards: whether atomics of one instruction take effect from the last thread to the first
     alternates: whether this holds for every second such instruction only, so that two counters don't agree
@@ -43,8 +43,8 @@ class Machine:
         "_everyone",
         "_turned",
         "alternates",
+        "arrivals",
         "asked_who_is_active",
-        "awaited",
         "backwards",
         "copies",
         "epochs",
@@ -77,9 +77,9 @@ class Machine:
         self.groups = Groups(self.shape.lanes)
         self.handed: dict[Hashable, Handed] = {}
         self.fresh: dict[tuple[str, int], NDArray[np.bool_]] = {}
-        self.awaited: dict[tuple[str, int], NDArray[np.int64]] = {}
         self.products: ProductRegisters | None = None
         self.output: Printer
+        self.arrivals: dict[int | None, NDArray[np.bool_]] = {}
         self.epochs = np.zeros((1, self.shape.blocks), np.int64)
         self.steps = 0
         self.backwards = self.alternates = self._turned = False

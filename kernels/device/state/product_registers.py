@@ -43,7 +43,9 @@ class ProductRegisters:
 
         sums, factor: the rows of accumulators and of the left factor
         """
-        there, other = (sums[:, np.newaxis], lanes), (factor[:, np.newaxis], lanes)
+        everyone = len(lanes) == self._time.size
+        # Whole rows are several times faster than chosen places in them.
+        there, other = ((each, slice(None)) if everyone else (each[:, np.newaxis], lanes) for each in (sums, factor))
         unfenced = ((self._fenced[lanes] < self._needed[there]) & (self._shape[there] != shape)).any(axis=0)
         unfenced |= (self._fenced[lanes] < self._needed[other]).any(axis=0)
         self._needed[there], self._shape[there] = self._time[lanes] + 1, shape

@@ -8,7 +8,7 @@ is followed, at no cost.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,19 +126,36 @@ class UnsetObserver:
     def fly(self, registers: Sequence[int], pc: int, groups: NDArray[np.int64], mask: Mask | None) -> None:
         """Note that registers get their values only once the threads have waited for a group of products."""
         code = (_FLIGHT | (groups % (1 << _GROUP_BITS) << _PC_BITS) | pc + 1).astype(np.int32)
-        for register in registers:
-            known = self.origins.get(register)
-            if known is not None:
-                code = np.where((known == 0) | _flying(known), code, known)
-            self.mark(register, np.broadcast_to(code, self._grid), mask)
+
+        def flying(known: Origins) -> Origins:
+            return np.where((known == 0) | _flying(known), code, known)
+
+        self._mark_alike(registers, flying, mask)
 
     def land(self, groups: NDArray[np.int64], allowed: int, mask: Mask | None) -> None:
         """Note that threads have waited for all groups before their present one, except the last `allowed`."""
-        for register, origins in list(self.origins.items()):
-            age = (groups - (origins >> _PC_BITS)) % (1 << _GROUP_BITS)
-            there = _flying(origins) & (age > allowed)
-            if there.any():
-                self.mark(register, np.where(there, np.int32(0), origins), mask)
+
+        def landed(known: Origins) -> Origins:
+            age = (groups - (known >> _PC_BITS)) % (1 << _GROUP_BITS)
+            return np.where(_flying(known) & (age > allowed), np.int32(0), known)
+
+        self._mark_alike(list(self.origins), landed, mask)
+
+    def _mark_alike(self, registers: Sequence[int], change: Callable[[Origins], Origins], mask: Mask | None) -> None:
+        """Change the origins of registers. Many share an array, because products mark all of theirs together."""
+        nothing = np.zeros(self._grid, np.int32)
+        made: dict[int, tuple[Origins, Origins | None]] = {}
+        for register in registers:
+            known = self.origins.get(register, nothing)
+            if id(known) not in made:
+                changed = change(known)
+                whole = changed if mask is None else np.where(mask.array, changed, known)
+                made[id(known)] = known, np.broadcast_to(whole, self._grid) if whole.any() else None
+            _, origins = made[id(known)]
+            if origins is None:
+                self.origins.pop(register, None)
+            else:
+                self.origins[register] = origins
 
     def choose(self, result: int, condition: NDArray[np.bool_], ways: tuple[int, int], mask: Mask | None) -> None:
         """Mark the result of a selection between two registers, thread by thread. Values not selected do no harm."""

@@ -74,6 +74,12 @@ class WarpgroupForm:
     def operations(self) -> int:
         return 2 * _ROWS * self.n * self.k // WARP
 
+    def shared_bytes(self, *, left: bool) -> int:
+        """The bytes that one of the four warps reads from shared memory: its rows of the left factor, if that is there,
+        and a quarter of the right one, which all four use.
+        """
+        return (_ROWS * left + self.n // _WARPS) * _DEPTH // 8
+
 
 @lru_cache(maxsize=256)
 def warpgroup_form(opcode: str) -> WarpgroupForm | None:

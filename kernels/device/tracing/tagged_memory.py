@@ -106,7 +106,7 @@ class TaggedMemory:
         allocation, number = spot.allocation, len(self.fetches)
         block, thread = machine.geometry.who(spot.lane)
         name = plain_name(allocation.name)
-        self.arrays[name] = allocation.shape or (allocation.size // allocation.element,)
+        self.arrays[name] = allocation.shape or (allocation.size // (allocation.element or _WORD),)
         cell = str(element_name(allocation, spot.offset))
         interval = self._interval(machine, spot.lane)
         self.fetches.append(TracedFetch(number, block, thread, interval, line, tag.element, name, cell))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kernels.analysis.devices import Device, devices
+from kernels.counters import HALF_WORK, Totals
 from kernels.experiment.plot.model import (
     KERNEL,
     Chart,
@@ -175,18 +176,29 @@ def roofline_chart(results: Results, request: Request) -> Chart:
     by = request.by or next((axis for axis in by_effect(found, y) if _few(found, axis)), "")
     series, left_out = _by_series(found, by, x, y)
     scales = quantity_scale(results, x), quantity_scale(results, y)
-    title, roofs = f"Roofline of {device.title}", roofs_of(device)
+    counted = [each.counted.totals for each in found if each.counted is not None]
+    title, roofs = f"Roofline of {device.title}", roofs_of(device, counted)
     return Chart(Kind.ROOFLINE, title, *scales, (Panel("", series),), roofs=roofs, left_out=left_out)
 
 
-def roofs_of(device: Device) -> Roofs:
-    """The roofs of a device. None of these is measured by Tilelab."""
+def roofs_of(device: Device, counted: Sequence[Totals] = ()) -> Roofs:
+    """The roofs of a device for kernels with these totals. None of these is measured by Tilelab."""
     memories = (
         Roof("memory", device.memory_gbs, "the data sheet"),
         Roof("L2", device.l2_gbs, "micro-benchmarks"),
         Roof("L1", device.l1_gbs, "its bytes a clock"),
     )
+    peaks = [peak for totals in counted if (peak := _tensor_peak(device, totals)) is not None]
+    if peaks:
+        return Roofs(device.title, max(peaks), memories, "tensor cores")
     return Roofs(device.title, device.peak_gflops, memories)
+
+
+def _tensor_peak(device: Device, totals: Totals) -> float | None:
+    """The peak of tensor cores with a kernel's types; None if they do less than half of its operations."""
+    if 2 * totals.tensor_flops <= totals.flops or not totals.tensor_work:
+        return None
+    return device.tensor_gflops * HALF_WORK * totals.tensor_flops / totals.tensor_work
 
 
 def pareto_chart(results: Results, request: Request) -> Chart:

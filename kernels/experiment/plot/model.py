@@ -146,11 +146,12 @@ class Roof:
 
 @dataclass(frozen=True, slots=True)
 class Roofs:
-    """The limits of a device. memories: the slowest first; peak: of the cores, in GFLOPS, from the data sheet."""
+    """The limits of a device. memories: the slowest first; peak: of the `cores`, in GFLOPS, from the data sheet."""
 
     device: str
     peak: float
     memories: tuple[Roof, ...]
+    cores: str = "cores"
 
     @property
     def knee(self) -> float:

@@ -57,7 +57,7 @@ def roofline_of(analysis: Analysis) -> RooflineView | None:
     device = next((device for device in devices().values() if device.title in names), None)
     if device is None or ratio <= 0:
         return None
-    roofs = roofs_of(device)
+    roofs = roofs_of(device, [evidence.totals])
     roofs = replace(roofs, memories=roofs.memories[:1])
     bound = min(roofs.peak, roofs.memories[0].slope * ratio)
     chart = _roofline(roofs, ratio, bound, evidence.light[0].gflops or None)

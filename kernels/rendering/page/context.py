@@ -103,7 +103,7 @@ VIEWS = (
         "global",
         "Global memory",
         ("requests", "sectors each", "used"),
-        "Requests of warps to global memory, and sectors of 32 bytes per request. The mark shows the fewest possible. "
+        "Requests of warps to global memory and bulk copies, with sectors of 32 bytes each. The mark shows the fewest. "
         "Used: the share of loaded bytes that threads use.",
     ),
     View(
@@ -112,6 +112,13 @@ VIEWS = (
         ("requests", "passes each", "conflict"),
         "Requests of warps to shared memory, and passes per request. Conflict: by how much bank conflicts multiply "
         "the passes.",
+    ),
+    View(
+        "tensor",
+        "Tensor cores",
+        ("products", "flops", "bytes"),
+        "Matrix products of warps, their operations, and the bytes that they read from shared memory themselves. "
+        "The bar is the line's share of all such work.",
     ),
     View(
         "branches",
@@ -147,7 +154,7 @@ def context(analysis: Analysis, source: str) -> Mapping[str, Any]:
         "facts": facts(analysis),
         "figures": figures(analysis),
         "ran": ran_text(evidence.extent) if evidence.extent else "",
-        "views": VIEWS,
+        "views": [view for view in VIEWS if view.key != "tensor" or evidence.totals.tensor_instructions],
         "lines": lines,
         "parts": parts(lines),
         "last": line_count(source),

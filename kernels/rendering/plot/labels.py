@@ -100,7 +100,7 @@ def roof_text(roof: Roof) -> str:
 
 def peak_text(roofs: Roofs) -> str:
     """The roof of the cores: `cores 66,908 GFLOPS`."""
-    return f"cores {roofs.peak:,.0f} GFLOPS"
+    return f"{roofs.cores} {roofs.peak:,.0f} GFLOPS"
 
 
 def limits_text(roofs: Roofs) -> str:
@@ -109,7 +109,10 @@ def limits_text(roofs: Roofs) -> str:
 
 def roofs_text(roofs: Roofs) -> str:
     first, *others = roofs.memories
-    said = [f"{first.name} and cores from {first.source}", *(f"{each.name} from {each.source}" for each in others)]
+    said = [
+        f"{first.name} and {roofs.cores} from {first.source}",
+        *(f"{each.name} from {each.source}" for each in others),
+    ]
     return f"Roofs: {', '.join(said)}."
 
 

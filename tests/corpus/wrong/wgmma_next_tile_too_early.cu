@@ -31,8 +31,9 @@ __global__ void tensorProduct(const __nv_bfloat16* M, const __nv_bfloat16* N, fl
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
         MULTIPLY(d, a, b, 1);
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+        asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
     }
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     for (int i = 0; i < 32; ++i) {
         int y = y0 + t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8, x = x0 + i / 4 * 8 + t % 4 * 2 + i % 2;
         if (y < rows && x < cols) P[y * cols + x] = d[i];

@@ -18,6 +18,7 @@ from kernels.compile.bundle import header_texts
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.device import Budget, Buffer, Execution, Program, load_program, run
 from kernels.exercise.tensor_map import MAP_TYPE, TensorMap
+from kernels.facts import Mistake
 from kernels.launch import Launch
 from kernels.verdict import Example, Finding, Verdict
 
@@ -130,6 +131,7 @@ class Found:
 
     pair: two lines in any order
     threads: of the example; a set where their order is open
+    lacks: the bytes that a barrier expects and gets, or the arrivals if these are equal
     """
 
     kind: Verdict | None = None
@@ -140,6 +142,8 @@ class Found:
     element: str | None = None
     threads: tuple[tuple[int, int, int], ...] | set[tuple[int, int, int]] | None = None
     block: tuple[int, int, int] | None = None
+    lacks: tuple[int, int] | None = None
+    mistake: Mistake | None = None
     says: str = ""
 
     def check(self, text: str, execution: Execution) -> None:
@@ -150,8 +154,12 @@ class Found:
             "line": finding.line,
             "other": finding.other_line,
             "count": finding.count,
+            "mistake": finding.facts.mistake,
         }
         seen |= {"pair": {finding.line, finding.other_line}}
+        if (lack := finding.facts.incomplete) is not None:
+            numbers = (lack.expected_bytes, lack.bytes), (lack.expected_arrivals, lack.arrivals)
+            seen |= {"lacks": numbers[lack.expected_bytes == lack.bytes]}
         if finding.example is not None:
             threads = finding.example.threads
             seen["threads"] = set(threads) if isinstance(self.threads, set) else threads

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels.device.counting.patterns import wavefronts
+from kernels.device.memory.boxes import swizzled
+from kernels.exercise.tensor_map import SWIZZLES
 from tests.kernels.device.slow_counts import warps_of_words
 
 LANES = np.arange(32)
@@ -25,6 +27,14 @@ def passes(addresses, width, active=None):
 )
 def test_a_stride_in_words_meets_in_a_bank_as_often_as_it_divides_32(stride, expected):
     assert passes(LANES * stride * 4, 4) == (expected, 1)
+
+
+@pytest.mark.parametrize("width", SWIZZLES)
+def test_the_rows_that_wgmma_reads_together_are_in_different_banks(width):
+    """8 rows of 16 bytes, from any piece of memory on, as each layout of its descriptors puts them."""
+    for start in range(0, 1024, 16):
+        rows = swizzled(start + np.arange(8) * max(width, 16), width)
+        assert passes(np.resize(rows, 32), 16, np.arange(32) < 8) == (1, 1)
 
 
 def test_one_word_for_all_is_one_pass():

@@ -215,7 +215,7 @@ STORIES = [
   }"""),
     _story("a tile that changes after the store has read it", [t + 1 for t in range(64)],
            _STORE + _READ_DONE + "\n    tile[0] = 0; }"),
-    _story("fewer bytes than expected", Found(Verdict.TIME_LIMIT, "wait", says="256 bytes too few"), """
+    _story("fewer bytes than expected", Found(Verdict.TIME_LIMIT, "wait", lacks=(512, 256)), """
   __shared__ alignas(128) float tile[64];
   __shared__ barrier bar;
   if (t == 0) init(&bar, 1);
@@ -249,7 +249,7 @@ STORIES = [
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   __syncthreads();
   M[t] = P[t];  //@ use"""),
-    _story("a phase that was over long ago", Found(Verdict.TIME_LIMIT, "wait", says="parity"), """
+    _story("a phase that was over long ago", Found(Verdict.TIME_LIMIT, "wait", lacks=(1, 0)), """
   __shared__ alignas(128) float tile[64];
   __shared__ barrier bar;
   if (t == 0) init(&bar, 1);
@@ -369,14 +369,15 @@ STORIES = [
            Found(Verdict.OUT_OF_BOUNDS, "load", element="tile[64]"), _LOAD.replace("256", "512") + """
   wait(bar, 0);
   P[t] = tile[t];""", values=128),
-    _story("the barrier that lacks bytes, not another one", Found(Verdict.TIME_LIMIT, says="256 bytes too few"), """
+    _story("the barrier that lacks bytes, not another one", Found(Verdict.TIME_LIMIT, element="bar[1]",
+                                                                  lacks=(512, 256)), """
   __shared__ alignas(128) float tile[64];
   __shared__ barrier bar[3];
   if (t < 3) init(bar + t, 1);
   __syncthreads();
   if (t == 0) { expect(bar[0], 512); expect(bar[1], 512); load(tile, M, 256, bar[1]); }
   wait(bar[1], 0);
-  P[t] = tile[t];"""),
+  P[t] = tile[t];""", shapes={"bar": (3,)}),
     _story("one of several blocks reads too early", Found(Verdict.DATA_RACE, "read", "load", block=(2, 0, 0)),
            _LOAD + """
   __shared__ float own[64];

@@ -1,4 +1,4 @@
-"""Calls through pointers: function pointers, tables of them, virtual functions."""
+"""Calls: the lines that a finding names in a helper function, and calls through pointers."""
 
 from __future__ import annotations
 
@@ -51,6 +51,71 @@ __device__ __noinline__ float turn(float v) {
 }
 __device__ __noinline__ float keep(float v) { return v; }"""),
 ]  # fmt: skip
+
+
+WRAPPERS = """__device__ void set(float* at, float value) {
+  unsigned int to = __cvta_generic_to_shared(at);
+  asm volatile("st.shared.f32 [%0], %1;" :: "r"(to), "f"(value) : "memory");
+}
+__device__ float get(float* at) {
+  float value;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"((unsigned int)__cvta_generic_to_shared(at)) : "memory");
+  return value;
+}
+"""
+HELPERS = """__device__ float take(float* s, int i) {
+  return 2 * get(s + i);
+}
+__device__ float two(float* s, int i) {
+  float found = get(s + i);  //@ two
+  return i < 999 ? found : get(s);
+}
+__device__ void both(float* s, int i) {
+  unsigned int to = __cvta_generic_to_shared(s + i);
+  asm volatile("st.shared.f32 [%0], %1;" :: "r"(to), "f"(1.0f) : "memory");  //@ both
+  asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+}
+template <int N> __device__ void load(float* s, const float* M) {
+  for (int i = 0; i < N; ++i)
+    s[threadIdx.x + i * 32] = M[threadIdx.x + i * 32];  //@ load
+}
+__device__ __noinline__ void apart(float* s, int i) {
+  s[i] = 1;  //@ apart
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "named", "calls"),
+    [
+        ("set(s + t, 1);  //@ a\n  P[t] = get(s + 63 - t);  //@ b", "ab", ""),
+        ("set(s + t, 1);  //@ a\n  P[t] = take(s, 63 - t);  //@ b", "ab", ""),
+        ("set(s + t, 1);  //@ a\n  P[t] = two(s, 63 - t);  //@ b", ("a", "two"), "b"),
+        ("both(s, t);  //@ a\n  P[t] = get(s + 63 - t);  //@ b", ("both", "b"), "a"),
+        ("load<1>(s, M);  //@ a\n  P[t] = s[63 - t];  //@ b", ("load", "b"), "a"),
+        ("load<3>(s, M);  //@ a\n  __syncthreads();\n  load<1>(s, M);  //@ b\n  P[t] = s[t];", ("load", "load"), "ab"),
+        ("s[t] = 1;  //@ a\n  apart(s, 63 - t);  //@ b\n  P[t] = 1;", ("a", "apart"), "b"),
+        ("auto own = [&](int i) { s[i] = 1; };  //@ a\n  own(t);  //@ b\n  P[t] = s[63 - t];  //@ c", "ac", "b"),
+    ],
+)
+def test_a_finding_in_a_helper_names_the_call(device, body, named, calls):
+    text = f"{WRAPPERS}{HELPERS}{HEAD} {{\n  {THREAD}\n  __shared__ float s[128];\n  {body}\n}}"
+
+    found = only(device.run(text, block=64, n=64, values=128))
+
+    assert {found.other_line, found.line} == {line(text, each) for each in named}
+    assert found.called_from == tuple(line(text, each) for each in calls)
+
+
+def test_a_comment_like_the_compilers_inside_of_assembly(device):
+    texts = [f'asm volatile("// {word} inline asm\\n ld.shared.f32 %0, [%1];"' for word in ("begin", "end")]
+    wrappers = [WRAPPERS.replace('asm volatile("ld.shared.f32 %0, [%1];"', text) for text in texts]
+    body = f"{THREAD}\n  __shared__ float s[64];\n  s[t] = 1;  //@ a\n  P[t] = get(s + 63 - t);  //@ b"
+
+    for each in wrappers:
+        found = only(device.run(f"{each}{HEAD} {{\n  {body}\n}}", block=64, n=64))
+
+        assert found.count == 64
 
 
 @pytest.mark.parametrize("story", STORIES, ids=str)

@@ -8,7 +8,7 @@ import pytest
 from kernels.device import Budget, Buffer, Schedule, run
 from kernels.launch import Launch
 from kernels.verdict import Severity, Verdict
-from tests.kernels.device.kernels import Found, Race, Story, lines, only, program
+from tests.kernels.device.kernels import Found, Race, Story, line, lines, only, program
 
 CLUSTER = """
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
@@ -403,7 +403,7 @@ ARRIVALS = story("arrivals of another block", [float(32 + t) for t in range(32)]
   P[blockIdx.x * 32 + t] = 0;
   if (t == 0) INIT(bar, 32);
   asm volatile("fence.mbarrier_init.release.cluster;");
-  ARRIVE(".relaxed"); WAIT();
+  ARRIVE(".relaxed"); WAIT();  //@ begin
   if (rank() == 1) {
     STORE(s[t], 0, M[32 + t]);
     ARRIVE_AT(bar, 0);
@@ -424,6 +424,9 @@ def test_a_new_barrier_needs_its_fence_if_the_arrival_is_relaxed(device):
     found = device.run(text, **PAIR).findings
 
     assert {finding.kind for finding in found} == {Verdict.DATA_RACE}
+    assert {finding.facts.relaxed_arrivals for finding in found if finding.facts.between_blocks} == {
+        (line(text, "begin"),)
+    }
 
 
 def test_bytes_that_another_block_expects_and_brings(device):

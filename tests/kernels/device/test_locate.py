@@ -154,9 +154,10 @@ def test_dynamic_shared_memory_ends_where_the_launch_says(device):
 }}"""
 
     assert device.run(text, shared=128).findings == ()
-    finding = device.run(text, shared=124).findings[0]
-    assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "write"), 1)
-    assert example(finding).element == "tile[31]"
+    for shapes, indices in (({}, ()), ({"tile": (31,)}, (31,)), ({"tile": (62,)}, (62,)), ({"tile": (2,)}, (2,))):
+        finding = device.run(text, shared=124, shapes=shapes).findings[0]
+        assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "write"), 1)
+        assert (example(finding).array, example(finding).indices) == ("tile", indices)
 
 
 def test_dynamic_shared_memory_that_the_launch_does_not_give(device):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.device import Schedule
+from kernels.facts import Mistake
 from kernels.verdict import Verdict
 from tests.kernels.device.kernels import HEAD, THREAD, Story, line, lines, only
 
@@ -172,8 +173,11 @@ def test_a_barrier_that_never_completes(device, schedule):
 }}"""
 
     finding = only(device.run(text, budget=1_000_000_000, schedule=schedule))
-    assert finding.kind is Verdict.TIME_LIMIT
-    assert "still waits" in finding.message
+    lack = finding.facts.incomplete
+    at = line(text, "wait")
+    assert (finding.kind, finding.line, finding.facts.mistake) == (Verdict.TIME_LIMIT, at, Mistake.MBARRIER)
+    assert lack is not None
+    assert (lack.expected_arrivals, lack.arrivals, lack.arrival_lines) == (64, 32, (at,))
 
 
 def test_no_wait_orders_nothing(device):

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.device import Argument, Budget, Buffer, run
+from kernels.device.counting.counts import ACCESS_FIELDS, Verb
 from kernels.exercise.tensor_map import TensorMap, rows_apart
 from kernels.exercise.values import ElementType
 from kernels.facts import Mistake
@@ -452,13 +453,30 @@ _TWO_STAGES = """
     }
     P[t] = sum;
   }"""
+_OF_WARPS = _TWO_STAGES.replace("start(empty[i], 64)", "start(empty[i], 64 / 32)").replace(
+    "arrive(empty[k % 2]);", "__syncwarp();\n      if (t % 32 == 0) arrive(empty[k % 2]);  //@ arrive"
+)
 _ENDLESS = {"budget": 5_000}
 
 
-def _stages_story(name: str, wanted: object, old: str, new: str) -> Story:
-    assert old in _TWO_STAGES
+def _stages_story(name: str, wanted: object, old: str, new: str, stages: str = _TWO_STAGES) -> Story:
+    assert old in stages
     described = tensor("M", (16, 64), (16, 4))
-    return story(name, wanted, _TWO_STAGES.replace(old, new), described, block=96, **_ENDLESS)
+    return story(name, wanted, stages.replace(old, new), described, block=96, shapes={"full": (2,)}, **_ENDLESS)
+
+
+RIGHT.append(_stages_story("one thread arrives for its warp", [1792.0 + 8 * t for t in range(64)], "", "", _OF_WARPS))
+
+
+@pytest.mark.parametrize("size", [32, 64])
+def test_a_stage_that_one_thread_releases_for_others(device, size):
+    text = _OF_WARPS.replace("t % 32", f"t % {size}").replace("64 / 32", f"64 / {size}").replace("__syncwarp();", "")
+
+    story = _stages_story("", None, "", "", text)
+    found = only(device.run(story.text, **story.launch))
+
+    assert (found.kind, found.facts.mistake) == (Verdict.DATA_RACE, Mistake.EARLY_TRANSFER)
+    assert found.facts.others_arrive == (line(story.text, "arrive"),)
 
 
 def _store_story(name: str, wanted: object, old: str, new: str, **launch: object) -> Story:
@@ -474,7 +492,11 @@ def _load_story(name: str, wanted: object, old: str, new: str, **launch: object)
 
 
 _TOO_FEW = _load_story(
-    "a barrier that expects too many bytes", Found(Verdict.TIME_LIMIT, "wait"), "256", "512", **_ENDLESS
+    "a barrier that expects too many bytes",
+    Found(Verdict.TIME_LIMIT, "wait", lacks=(512, 256)),
+    "256",
+    "512",
+    **_ENDLESS,
 )
 _READ_EARLY = _load_story("a read before the wait", Race("load", "read"), "wait(b0, 0);", "__syncthreads();")
 _UNFENCED = _store_story("no fence before a store", Race("write", "store"), "fence();", "")
@@ -491,7 +513,8 @@ _MISALIGNED = _load_story(
 WRONG = [
     _TOO_FEW, _READ_EARLY, _UNFENCED, _NO_MAP, _MISALIGNED,
     _load_story("a box at half a piece", Found(Verdict.RUNTIME_ERROR, "load"), "m0, 8, 4", "m0, 6, 4"),
-    _load_story("a barrier that expects too few bytes", Found(Verdict.TIME_LIMIT, "wait"), "256", "128", **_ENDLESS),
+    _load_story("a barrier that expects too few bytes", Found(Verdict.TIME_LIMIT, "wait", lacks=(128, 256)), "256",
+          "128", **_ENDLESS),
     _load_story("a barrier that expects no bytes", Race("load", "read"), "expect(b0, 256)", "arrive(b0)"),
     _load_story("the parity of the phase before", Found(Verdict.TIME_LIMIT, "wait"), "wait(b0, 0)", "wait(b0, 1)",
           **_ENDLESS),
@@ -555,8 +578,12 @@ WRONG = [
     _stages_story("a consumer that arrives before it has read", Race("load", "read"),
             "      sum += tile[k % 2][t / 16][t % 16];  //@ read\n      arrive(empty[k % 2]);\n",
             "      arrive(empty[k % 2]);\n      sum += tile[k % 2][t / 16][t % 16];  //@ read\n"),
-    _stages_story("an empty barrier for too many threads", Found(Verdict.TIME_LIMIT), "start(empty[i], 64)",
-            "start(empty[i], 96)"),
+    _stages_story("an empty barrier for too many threads", Found(Verdict.TIME_LIMIT, element="empty[0]",
+                  lacks=(96, 64)), "start(empty[i], 64)", "start(empty[i], 96)"),
+    _stages_story("a second stage that lacks bytes", Found(Verdict.TIME_LIMIT, element="full[1]", lacks=(512, 256)),
+                  "expect(full[k % 2], 256)", "expect(full[k % 2], 256 << k % 2)"),
+    _stages_story("stages that are never filled again", Found(Verdict.TIME_LIMIT, "full", element="full[0]",
+                  lacks=(1, 0)), "k < 8; ++k) {\n        wait(empty", "k < 2; ++k) {\n        wait(empty"),
     story("a reduction of a box that is partly unset", Found(Verdict.UNINITIALIZED_READ, "reduce"), """
   __shared__ alignas(128) float tile[4][16];
   if (t < 60) tile[t / 16][t % 16] = t;
@@ -578,6 +605,9 @@ WRONG = [
   if (t == 0) { reduce2("inc", m0, 0, 0, tile); commit(); read_done(); }  //@ reduce""", tensor("M", (16, 8), (16, 4))),
     story("a box for a block whose barrier may not be there", Found(Verdict.DATA_RACE), _SEVERAL.replace(
           "meet();  //@ begin", "__syncthreads();"), _M2, **_PAIR),
+    story("a barrier that may not be initialised yet", Found(Verdict.DATA_RACE, mistake=Mistake.CLUSTER_RACE),
+          _SEVERAL.replace("meet();  //@ begin", "__syncthreads();").replace(
+          "  if (t == 0) start", "meet();\nif (t == 0) start"), _M2, **_PAIR),
     story("a box that only one block gets", Found(Verdict.TIME_LIMIT, "wait"), _SEVERAL.replace("b0, 3", "b0, 1"), _M2,
           **_PAIR, **_ENDLESS),
     story("sums in the other block's memory, read too early", Race("reduce", "read"), _PEER.replace(
@@ -619,6 +649,43 @@ def test_a_wrong_copy(device, story):
 )  # fmt: skip
 def test_a_wrong_copy_knows_what_is_missing(device, story, mistake):
     assert only(device.run(story.text, **story.launch)).facts.mistake is mistake
+
+
+_KNOWN = {each.name: each for each in RIGHT}
+_INTO = ("global", Verb.BULK_LOAD, "M")
+
+
+@pytest.mark.parametrize(
+    ("name", "access", "copies", "sectors", "moved"),
+    [
+        ("two dimensions", _INTO, [1], 8, 256),
+        ("a box at (-8, -2)", _INTO, [1], 2, 64),
+        ("a box at (-16, 5)", _INTO, [0], 0, 0),
+        ("a box at (4, 1)", _INTO, [1], 12, 256),  # rows begin in the middle of sectors
+        ("a store, whose outside isn't written", ("global", Verb.BULK_STORE, "P"), [1], 6, 192),
+        ("a box for both blocks of a cluster", _INTO, [1, 0], 8, 256),
+        ("bytes for both blocks of a cluster", _INTO, [1, 0], 8, 256),
+        ("sums in the other block's memory", ("shared", Verb.BULK_STORE, ""), [1, 1], 0, 512),
+    ],
+)
+def test_counts_of_a_copy(device, name, access, copies, sectors, moved):
+    known = _KNOWN[name]
+    ran = device.run(known.text, **known.launch, count=True)
+
+    (found,) = (each for each in ran.counts.accesses if each.verb.bulk)
+    rows = dict(zip(ACCESS_FIELDS, found.values, strict=True))
+    assert (found.space, found.verb, found.name) == access
+    assert rows["requests"].tolist() == copies
+    assert (rows["sectors"].sum(), rows["unique_bytes"].sum(), rows["repeats"].sum()) == (sectors, moved, 0)
+
+
+@pytest.mark.parametrize(("name", "repeats"), [("a tile of both blocks, again and again", 3), ("a producer warp", 0)])
+def test_counts_of_copies_to_the_place_of_the_copy_before(device, name, repeats):
+    known = next(each for each in RIGHT if each.name.startswith(name))
+    ran = device.run(known.text, **known.launch, count=True)
+
+    found = [each.values[ACCESS_FIELDS.index("repeats")].sum() for each in ran.counts.accesses if each.verb.bulk]
+    assert sum(found) == repeats
 
 
 @pytest.mark.parametrize("seed", range(2))

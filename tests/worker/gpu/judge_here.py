@@ -8,8 +8,10 @@ from functools import cache
 import numpy as np
 
 from kernels.exercise import Binding, InputKind, Layout, Operation, Role
+from kernels.exercise.product_types import FLOATS, ProductTypes
 from kernels.exercise.values import ElementType
-from kernels.judging.inputs import expected_product, expected_sums, expected_transpose, output_of, to_memory
+from kernels.judging.element_bits import held
+from kernels.judging.inputs import Matrix, expected_product, expected_sums, expected_transpose, output_of, to_memory
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
 from tests.worker.gpu.measuring import judge_wire
@@ -17,8 +19,23 @@ from worker.gpu.backend import Code, Memory
 from worker.gpu.cpu_backend import CpuBackend
 from worker.gpu.judge.recipes import Recipe, recipes, values
 from worker.gpu.judge.verification import Judge
+from worker.gpu.operands import write
 
 ROW, COLUMN = Layout.ROW_MAJOR, Layout.COLUMN_MAJOR
+TYPED = [
+    ProductTypes(*types)
+    for types in (
+        (ElementType.HALF, ElementType.HALF, ElementType.FLOAT),
+        (ElementType.HALF, ElementType.HALF, ElementType.HALF),
+        (ElementType.BFLOAT, ElementType.BFLOAT, ElementType.FLOAT),
+        (ElementType.E4M3, ElementType.E5M2, ElementType.FLOAT),
+        (ElementType.E5M2, ElementType.E4M3, ElementType.HALF),
+        (ElementType.CHAR, ElementType.BYTE, ElementType.INT),
+        (ElementType.BYTE, ElementType.CHAR, ElementType.INT),
+        (ElementType.DOUBLE, ElementType.DOUBLE, ElementType.DOUBLE),
+    )
+]
+"""Every type of a factor and of a product, except for products of floats."""
 
 
 @cache
@@ -33,8 +50,15 @@ def judge() -> tuple[CpuBackend, Judge]:
     return backend, Judge(backend, compiled())
 
 
-def matrix(name: str, rows: int, columns: int, role: Role = Role.INPUT, layout: Layout = ROW) -> MatrixPlan:
-    return MatrixPlan(name, role, rows, columns, layout, Binding.PARAMETER, None, vector=columns == 1)
+def matrix(
+    name: str,
+    rows: int,
+    columns: int,
+    role: Role = Role.INPUT,
+    layout: Layout = ROW,
+    kind: ElementType = ElementType.FLOAT,
+) -> MatrixPlan:
+    return MatrixPlan(name, role, rows, columns, layout, Binding.PARAMETER, None, vector=columns == 1, type=kind)
 
 
 def case_of(operation: Operation, inputs: InputKind, matrices: tuple[MatrixPlan, ...], section: int = 0) -> CasePlan:
@@ -54,16 +78,19 @@ def case_of(operation: Operation, inputs: InputKind, matrices: tuple[MatrixPlan,
 
 
 def product(
-    kind: InputKind, shape: tuple[int, int, int], layouts: tuple[Layout, Layout, Layout] = (ROW, ROW, ROW)
+    kind: InputKind,
+    shape: tuple[int, int, int],
+    layouts: tuple[Layout, Layout, Layout] = (ROW, ROW, ROW),
+    types: ProductTypes = FLOATS,
 ) -> CasePlan:
     rows, inner, columns = shape
     return case_of(
         Operation.MATMUL,
         kind,
         (
-            matrix("A", rows, inner, layout=layouts[0]),
-            matrix("B", inner, columns, layout=layouts[1]),
-            matrix("C", rows, columns, Role.OUTPUT, layouts[2]),
+            matrix("A", rows, inner, layout=layouts[0], kind=types.left),
+            matrix("B", inner, columns, layout=layouts[1], kind=types.right),
+            matrix("C", rows, columns, Role.OUTPUT, layouts[2], types.result),
         ),
     )
 
@@ -88,15 +115,13 @@ class Ran:
     seed: int = 1
     given: dict[str, Recipe] = field(init=False)
     memories: dict[str, Memory] = field(init=False)
-    right: np.typing.NDArray[np.float32] = field(init=False)
+    right: Matrix = field(init=False)
 
     def __post_init__(self) -> None:
         self.backend, self.judge = judge()
         self.judge.release()
         self.given = recipes(self.case, self.case.inputs, self.seed)
-        self.memories = {
-            each.name: self.backend.take(each.rows * each.columns, guarded=True) for each in self.case.matrices
-        }
+        self.memories = {each.name: self.backend.take(each.words, guarded=True) for each in self.case.matrices}
         for name, recipe in self.given.items():
             self.judge.make(recipe, self.memories[name])
         for memory in self.memories.values():
@@ -108,7 +133,7 @@ class Ran:
     def out(self) -> Memory:
         return self.memories["C"]
 
-    def expected(self) -> np.typing.NDArray[np.float32]:
+    def expected(self) -> Matrix:
         """Rows and columns, by the judge of the CPU device."""
         made = {name: values(recipe) for name, recipe in self.given.items()}
         match self.case.operation:
@@ -120,10 +145,11 @@ class Ran:
                 found = expected_transpose(made)
             case _:
                 return np.zeros((output_of(self.case).rows, output_of(self.case).columns), np.float32)
-        return found.values.astype(np.float32)
+        return held(found.values, output_of(self.case).type)
 
-    def put(self, output: np.typing.NDArray[np.float32]) -> None:
-        self.backend.write(self.out, to_memory(output, output_of(self.case).layout, ElementType.FLOAT))
+    def put(self, output: Matrix) -> None:
+        matrix = output_of(self.case)
+        write(self.backend, self.out, to_memory(output, matrix.layout, matrix.type))
 
     def wrong(self, vector: int = 77):
         return self.judge.wrong(self.case, self.given, self.out, vector)

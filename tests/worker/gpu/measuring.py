@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernels.compile.compilation import Compilation
-from kernels.exercise import Exercise, find_exercise
-from kernels.exercise.values import ElementType
+from kernels.exercise import Exercise, Operation, find_exercise
 from kernels.judging.compare import is_poison
 from kernels.judging.inputs import factors, from_memory, output_of, to_memory
 from kernels.judging.operand_plan import MatrixPlan
@@ -86,7 +85,7 @@ def request_for(
     small = [case for case in plan.cases if case.on_cpu and (case.name in cases or not cases)]
     plan = replace(plan, cases=(*small, ranked))
     solved: tuple[WireCode, ...] = ()
-    if exercise.needs_solution:
+    if exercise.operation is Operation.SOLUTION:
         own = read_source(exercise.solution_text.encode(), exercise)
         assert isinstance(own, Source), own
         solved = (on_the_wire(own, exercise, plan),)
@@ -131,7 +130,7 @@ class HostJudge:
         self.backend.release()
 
     def make(self, recipe: Recipe, memory: Memory) -> None:
-        self.backend.write(memory, to_memory(values(recipe), recipe.layout, ElementType.FLOAT))
+        self.backend.write(memory, to_memory(values(recipe), recipe.layout, recipe.type))
 
     def fill_guards(self, memory: Memory) -> None:
         for zone in self.backend.guards(memory):

@@ -16,6 +16,7 @@ from worker.client.phases import phase
 from worker.commands.device import DEFAULT_ARCH
 from worker.commands.portal.connection import moment
 from worker.contract.answers import Measured
+from worker.contract.architectures import of_capability
 
 USUAL_EXERCISE = "tiled"
 """The default exercise of `tilelab grade`."""
@@ -33,7 +34,7 @@ def report_text(submission: Submission, source: str, file: str, style: Style, pa
         return f"{phase(submission).capitalize()}, so there is no report. See its page: {page}"
     options = [
         *(["--exercise", report.exercise] if report.exercise != USUAL_EXERCISE else []),
-        *(["--arch", report.arch] if report.arch != DEFAULT_ARCH else []),
+        *(["--arch", arch] if (arch := of_capability(report.arch)) != DEFAULT_ARCH else []),
     ]
     shown = render(report, source, file, style, options)
     return f"{shown}\n{_worth(submission, style)}" if submission.worth else shown

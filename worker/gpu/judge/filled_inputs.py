@@ -1,8 +1,8 @@
 """The inputs of one launch on a device, and the check of its results against them.
 
-Most inputs are recipes, which the judge's kernels make and compare in place. For the operation `solution`, and for
-products of other types than float, the host makes them. After the launch, the exercise's own solution runs on a second
-copy, and both outputs are compared. So nothing of the judge's is on the device while the judged kernel runs.
+Most inputs are recipes, which the judge's kernels make and compare in place. For the operation `solution`, the host
+makes them. After the launch, the exercise's own solution runs on a second copy, and both outputs are compared. So
+nothing of the judge's is on the device while the judged kernel runs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kernels.exercise import InputKind
+from kernels.exercise import InputKind, Operation
 from kernels.exercise.values import ElementType
 from kernels.judging.compare import is_poison, wrong_elements
 from kernels.judging.inputs import Matrix, make_inputs, output_of, to_memory
@@ -48,7 +48,7 @@ class Inputs(Protocol):
 def fill(backend: Backend, judge: Judge, operands: Operands, kind: InputKind, seed: int) -> Inputs:
     """Fill all memory of a case for one launch: inputs from a seed, empty outputs, guard zones and constants."""
     inputs: Inputs
-    if operands.case.needs_solution:
+    if operands.case.operation is Operation.SOLUTION:
         made = make_inputs(replace(operands.case, inputs=kind), seed)
         inputs = DrawnInputs(backend, judge, operands, made)
     else:
@@ -97,7 +97,7 @@ class RecipeInputs:
 
 @dataclass(frozen=True, slots=True)
 class DrawnInputs:
-    """Inputs of a case that the solution judges, by the operand's name."""
+    """Inputs of the operation `solution`, by the operand's name."""
 
     backend: Backend
     judge: Judge

@@ -9,20 +9,13 @@ import numpy as np
 from kernels.exercise.values import ElementType
 from kernels.launch import Launch
 from worker.gpu.backend import Argument, Backend, Code, Kernel, Memory
-from worker.gpu.judge.recipe_views import View, signed
+from worker.gpu.judge.recipe_views import TYPES, View, signed
 from worker.gpu.judge.recipes import Kind
 
-ENTRIES = (
-    "make_matrix",
-    "compare_matrix",
-    "compare_words",
-    "compare_memory",
-    "compare_selection",
-    "compare_sums",
-    "compare_product",
-    "multiply_random",
-    "multiply_vector",
-)
+_TYPED = ("make_matrix", "compare_matrix", "compare_selection", "compare_product", "multiply_random", "multiply_vector")
+"""These have a second version for other types than float."""
+
+ENTRIES = (*_TYPED, *(f"{entry}_typed" for entry in _TYPED), "compare_words", "compare_memory", "compare_sums")
 
 GUARD = 0x7FF5_A5A5
 """The content of guard zones: a NaN that differs from the outputs' NaN."""
@@ -31,14 +24,6 @@ GUARD = 0x7FF5_A5A5
 _THREADS, _ROWS, _STRIP = 256, 4, 1024
 _SLOTS = 32
 _WORDS = 4
-_FLOATS = {
-    ElementType.HALF: 16,
-    ElementType.BFLOAT: 17,
-    ElementType.E4M3: 18,
-    ElementType.E5M2: 19,
-    ElementType.FLOAT: 20,
-    ElementType.DOUBLE: 21,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +42,8 @@ class JudgeKernels:
 
     def __init__(self, backend: Backend, code: Code) -> None:
         self._backend = backend
-        self._loaded: dict[str, Kernel] = {entry: backend.load(code, entry) for entry in ENTRIES}
+        self._code = code
+        self._loaded: dict[str, Kernel] = {}
         self._counters: Memory | None = None
         self._vectors: Memory | None = None
         self._used = 0
@@ -79,12 +65,13 @@ class JudgeKernels:
         return tuple(Count(int(count), (~int(last)) % (1 << 64) if count else 0) for count, last in pairs)
 
     def make(self, matrix: View, memory: Memory) -> None:
-        self._launch("make_matrix", _tiles(matrix), (memory, *_shape(matrix), *matrix.arguments()))
+        self._launch(_entry("make_matrix", matrix), _tiles(matrix), (memory, *_shape(matrix), *matrix.arguments()))
 
     def compare(self, matrix: View, memory: Memory) -> int:
         """Compare memory with a matrix, bit for bit. Returns the number of the count."""
         slot, counter = self._slot()
-        self._launch("compare_matrix", _tiles(matrix), (memory, counter, *_shape(matrix), *matrix.arguments()))
+        arguments: tuple[Argument, ...] = (memory, counter, *_shape(matrix), *matrix.arguments())
+        self._launch(_entry("compare_matrix", matrix), _tiles(matrix), arguments)
         return slot
 
     def compare_words(self, zones: tuple[Memory, Memory], word: int) -> tuple[int, int]:
@@ -103,7 +90,7 @@ class JudgeKernels:
         tolerance: for floats, absolute and relative; None to compare bit for bit
         """
         slot, counter = self._slot()
-        how = kind.bytes if tolerance is None else _FLOATS[kind]
+        how = kind.bytes if tolerance is None else TYPES[kind]
         absolute, relative = tolerance or (0.0, 0.0)
         self._launch(
             "compare_memory",
@@ -112,13 +99,17 @@ class JudgeKernels:
         )
         return slot
 
-    def compare_selection(self, left: View, right: View, memory: Memory) -> int:
-        """Compare memory with a product in which one factor has one element per line. Returns the count's number."""
+    def compare_selection(self, left: View, right: View, memory: Memory, kind: ElementType) -> int:
+        """Compare memory with a product in which one factor has one element per line. Returns the count's number.
+
+        kind: of the product's elements
+        """
         slot, counter = self._slot()
-        grid = (-(-left.rows // _ROWS), -(-right.columns // _STRIP), 1)
+        grid = _grid(left, left.rows, right.columns)
         chosen, dense = (left, right) if left.kind is Kind.SELECTION else (right, left)
-        shape = (left.rows, right.columns)
-        self._launch("compare_selection", grid, (memory, counter, *shape, *chosen.arguments(), *dense.arguments()))
+        shape = left.rows, right.columns, *_type(kind, left)
+        arguments: tuple[Argument, ...] = (memory, counter, *shape, *chosen.arguments(), *dense.arguments())
+        self._launch(_entry("compare_selection", left), grid, arguments)
         return slot
 
     def compare_sums(self, view: View, section: int, memory: Memory, shape: tuple[int, int], *, turned: bool) -> int:
@@ -136,16 +127,20 @@ class JudgeKernels:
         )
         return slot
 
-    def compare_product(self, left: View, right: View, memory: Memory, vector: int) -> int:
-        """Compare a product's lines, each times a random vector. Returns the number of the count of lines."""
+    def compare_product(self, left: View, right: View, memory: Memory, kind: ElementType, vector: int) -> int:
+        """Compare a product's lines, each times a random vector. Returns the number of the count of lines.
+
+        kind: of the product's elements
+        """
         slot, counter = self._slot()
         inner, outer = self._scratch(right.rows, left.rows)
         vector = signed(vector)
         lines = _lines(right.rows)
-        self._launch("multiply_random", lines, (inner, vector, *_shape(right), *right.arguments()))
+        self._launch(_entry("multiply_random", right), lines, (inner, vector, *_shape(right), *right.arguments()))
         lines = _lines(left.rows)
-        self._launch("multiply_vector", lines, (outer, inner, *_shape(left), *left.arguments()))
-        self._launch("compare_product", lines, (memory, outer, counter, vector, left.rows, right.columns))
+        self._launch(_entry("multiply_vector", left), lines, (outer, inner, *_shape(left), *left.arguments()))
+        arguments: tuple[Argument, ...] = (memory, outer, counter, vector, left.rows, right.columns)
+        self._launch(_entry("compare_product", left), lines, (*arguments, *_type(kind, left)))
         return slot
 
     def _slot(self) -> tuple[int, Memory]:
@@ -165,7 +160,18 @@ class JudgeKernels:
         return Memory(first, 2 * inner), Memory(first + 8 * inner, 2 * outer)
 
     def _launch(self, entry: str, grid: tuple[int, int, int], arguments: tuple[Argument, ...]) -> None:
+        if entry not in self._loaded:
+            self._loaded[entry] = self._backend.load(self._code, entry)
         self._backend.launch(self._loaded[entry], Launch(grid, (_THREADS, 1, 1), 0), arguments)
+
+
+def _entry(name: str, matrix: View) -> str:
+    return f"{name}_typed" if matrix.typed else name
+
+
+def _type(kind: ElementType, factor: View) -> tuple[int, ...]:
+    """The argument for the type of a product, which only kernels for other types than float have."""
+    return (TYPES[kind],) if factor.typed else ()
 
 
 def _shape(matrix: View) -> tuple[int, int]:
@@ -173,7 +179,13 @@ def _shape(matrix: View) -> tuple[int, int]:
 
 
 def _tiles(matrix: View) -> tuple[int, int, int]:
-    return -(-matrix.rows // _ROWS), -(-matrix.columns // _STRIP), 1
+    return _grid(matrix, matrix.rows, matrix.columns)
+
+
+def _grid(matrix: View, rows: int, columns: int) -> tuple[int, int, int]:
+    """The blocks for all elements of a matrix, or of a product with it."""
+    height, width = (1, _THREADS) if matrix.typed else (_ROWS, _STRIP)
+    return -(-rows // height), -(-columns // width), 1
 
 
 def _lines(rows: int) -> tuple[int, int, int]:

@@ -5,9 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernels.exercise import Layout
+from kernels.exercise.values import ElementType
 from worker.gpu.judge.recipes import COLUMN_STEP, ROW_STEP, Kind, Lines, Recipe
 
 _NUMBERS = {Kind.WIDE: 0, Kind.NARROW: 1, Kind.MANTISSAS: 2, Kind.SELECTION: 3, Kind.WHOLE: 4}
+
+TYPES = {
+    ElementType.HALF: 16,
+    ElementType.BFLOAT: 17,
+    ElementType.E4M3: 18,
+    ElementType.E5M2: 19,
+    ElementType.FLOAT: 20,
+    ElementType.DOUBLE: 21,
+    ElementType.CHAR: 22,
+    ElementType.BYTE: 23,
+    ElementType.INT: 24,
+}
+"""The numbers of the types in judge.cu."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +51,11 @@ class View:
         """The same elements, with a single column as a row, which is faster to scan."""
         return View(self.recipe, not self.turned) if self.columns == 1 else self
 
+    @property
+    def typed(self) -> bool:
+        """Whether the judge's kernels for other types than float make it."""
+        return self.recipe.type is not ElementType.FLOAT
+
     def arguments(self) -> tuple[int, ...]:
         recipe = self.recipe
         row_step, column_step = (COLUMN_STEP, ROW_STEP) if self.turned else (ROW_STEP, COLUMN_STEP)
@@ -44,8 +63,9 @@ class View:
         number = recipe.group if recipe.kind is Kind.NARROW else recipe.limit
         # for the other kinds: the first special term, and the number of special terms
         start, step = recipe.walk if recipe.kind is Kind.SELECTION else (recipe.phase, recipe.specials)
-        wide = (recipe.seed, row_step, column_step, along, recipe.length, number, start, step)
-        return (_NUMBERS[recipe.kind], *(signed(value) for value in wide))
+        numbers = (recipe.seed, row_step, column_step, along, recipe.length, number, start, step)
+        typed = (TYPES[recipe.type], recipe.wide >> recipe.more, recipe.more, recipe.digits, recipe.ones)
+        return (_NUMBERS[recipe.kind], *(signed(value) for value in numbers), *(typed if self.typed else ()))
 
 
 def view(recipe: Recipe, *, turned: bool = False) -> View:

@@ -8,14 +8,16 @@ have changed. The judge's kernels compute the same values, bit for bit.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernels.exercise import InputKind, Layout
-from kernels.judging.inputs import NONZERO_LIMIT, SECTION_LIMIT, WIDE_LIMIT, Matrix, factors
+from kernels.exercise.values import ElementType
+from kernels.judging.element_bits import held
+from kernels.judging.inputs import NONZERO_LIMIT, SECTION_LIMIT, WIDE_LIMIT, Matrix, factors, product_types
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
 
@@ -28,7 +30,7 @@ SPECIAL_EVERY = 16
 
 In a special line, the narrow factor has one nonzero element, at a special term: 1, 2, 4 or 8 with any sign. There the
 wide factor has full mantissas, and all other lines of the narrow factor have 0. So every product shows whether an
-operand was rounded to a format narrower than float, and is still exact.
+operand was rounded to a format narrower than its type, and is still exact.
 """
 
 _WORD = (1 << 64) - 1
@@ -41,9 +43,9 @@ Index = NDArray[np.int64]
 class Kind(StrEnum):
     """The kind of a matrix's elements. `kernels.judging.inputs` says which mistakes each kind shows."""
 
-    WIDE = "wide"  # nonzero integers of up to 13 bits with any sign; at the special terms, MANTISSAS
-    NARROW = "narrow"  # -1 and 1, and 0 at the special terms; see below for other zeros and special lines
-    MANTISSAS = "mantissas"  # odd integers of exactly 24 bits with any sign
+    WIDE = "wide"  # nonzero integers with any sign, of up to 13 bits for floats; at the special terms, MANTISSAS
+    NARROW = "narrow"  # -1 and 1, or any whole numbers; 0 at the special terms; see below for other zeros and lines
+    MANTISSAS = "mantissas"  # odd integers with any sign and all digits of the type, which are 24 bits for floats
     SELECTION = "selection"  # one signed power of two in each line, all others 0
     WHOLE = "whole"  # integers from 1 to a limit
 
@@ -62,6 +64,8 @@ class Recipe:
     seed: 64 bits
     limit: the largest element, for the kind WHOLE
     phase: the first special term, for the kinds WIDE and NARROW
+    wide, ones: the largest elements of the kinds WIDE and NARROW
+    most: nonzero elements in a line, for the kind NARROW
     """
 
     kind: Kind
@@ -72,6 +76,25 @@ class Recipe:
     lines: Lines = Lines.ROWS
     limit: int = 1
     phase: int = 0
+    type: ElementType = ElementType.FLOAT
+    wide: int = WIDE_LIMIT
+    ones: int = 1
+    most: int = NONZERO_LIMIT
+
+    @property
+    def digits(self) -> int:
+        """The binary digits of the type."""
+        return self.type.digits if self.type.is_float else self.type.whole_range[1].bit_length()
+
+    @property
+    def lowest(self) -> int:
+        """The exponent of the smallest element of the kind SELECTION."""
+        return -_SCALES if self.type.is_float else 0
+
+    @property
+    def more(self) -> int:
+        """The bits of the largest wide element after the first 32."""
+        return max(0, self.wide.bit_length() - 32)
 
     @property
     def specials(self) -> int:
@@ -85,7 +108,7 @@ class Recipe:
     @property
     def group(self) -> int:
         """One in this many neighbours in a line is nonzero, for the kind NARROW."""
-        return -(-self.length // NONZERO_LIMIT)
+        return -(-self.length // self.most)
 
     @property
     def walk(self) -> tuple[int, int]:
@@ -125,11 +148,16 @@ def recipes(case: CasePlan, kind: InputKind, seed: int) -> dict[str, Recipe]:
         case _:
             raise ValueError(f"no recipe for inputs of the kind {kind}")
     left, right = factors(case)
+    types = product_types(case)
+    wide, narrow = (right, left) if kinds[1] is Kind.WIDE else (left, right)
+    most = types.nonzeros(wide.type, narrow.type)
     phase = mixed(seed ^ COLUMN_STEP) % min(SPECIAL_EVERY, left.columns)
-    return {
-        left.name: _recipe(left, kinds[0], seed, 0, phase=phase),
-        right.name: _recipe(right, kinds[1], seed, 1, lines=Lines.COLUMNS, phase=phase),
-    }
+
+    def factor(matrix: MatrixPlan, number: int, lines: Lines) -> Recipe:
+        recipe = _recipe(matrix, kinds[number], seed, number, lines=lines, phase=phase)
+        return replace(recipe, wide=types.wide(matrix.type), ones=types.narrow(matrix.type), most=most)
+
+    return {left.name: factor(left, 0, Lines.ROWS), right.name: factor(right, 1, Lines.COLUMNS)}
 
 
 def values(recipe: Recipe) -> Matrix:
@@ -150,12 +178,12 @@ def elements(recipe: Recipe, rows: Index, columns: Index) -> Matrix:
     match recipe.kind:
         case Kind.WIDE:
             term = column if recipe.lines is Lines.ROWS else row
-            made = np.where(_is_special(recipe, term), _mantissa(drawn), _signed(drawn, 1 + _below(drawn, WIDE_LIMIT)))
+            made = np.where(_is_special(recipe, term), _mantissa(recipe, drawn), _up_to_wide(recipe, drawn))
         case Kind.MANTISSAS:
-            made = _mantissa(drawn)
+            made = _mantissa(recipe, drawn)
         case _:
             made = 1 + _below(drawn, recipe.limit)
-    return made.astype(np.float32)
+    return held(made, recipe.type)
 
 
 def mixed(number: int) -> int:
@@ -172,7 +200,7 @@ def _recipe(
 ) -> Recipe:
     """A recipe with a separate seed for each matrix. number: of the matrix in its case."""
     own = mixed(2 * seed + number)
-    return Recipe(kind, matrix.rows, matrix.columns, matrix.layout, own, lines, limit, phase)
+    return Recipe(kind, matrix.rows, matrix.columns, matrix.layout, own, lines, limit, phase, matrix.type)
 
 
 def _mix(number: Numbers) -> Numbers:
@@ -187,13 +215,23 @@ def _below(drawn: Numbers, limit: int | Numbers) -> Index:
     return ((drawn >> 32) * np.asarray(limit, np.uint64) >> 32).astype(np.int64)
 
 
-def _signed(drawn: Numbers, magnitude: Index) -> Index:
-    """Apply the sign in the lowest bit of a drawn number."""
-    return np.where(drawn & 1, -magnitude, magnitude)
+def _signed(recipe: Recipe, drawn: Numbers, magnitude: Index) -> Index:
+    """Apply the sign in the lowest bit of a drawn number, if the type has signs."""
+    return magnitude if recipe.type is ElementType.BYTE else np.where(drawn & 1, -magnitude, magnitude)
 
 
-def _mantissa(drawn: Numbers) -> Index:
-    return _signed(drawn, (1 << 23) + 1 + 2 * ((drawn >> 32).astype(np.int64) & (1 << 22) - 1))
+def _up_to_wide(recipe: Recipe, drawn: Numbers) -> Index:
+    """Any integer but 0 up to the largest one."""
+    more = recipe.more
+    further = (drawn >> 1).astype(np.int64) & (1 << more) - 1
+    return _signed(recipe, drawn, 1 + (_below(drawn, recipe.wide >> more) << more | further))
+
+
+def _mantissa(recipe: Recipe, drawn: Numbers) -> Index:
+    """An odd integer with all digits."""
+    inner = recipe.digits - 2
+    bits = (drawn >> min(32, 64 - inner)).astype(np.int64) & (1 << inner) - 1
+    return _signed(recipe, drawn, (2 << inner) + 1 + 2 * bits)
 
 
 def _is_special(recipe: Recipe, term: Numbers) -> NDArray[np.bool_]:
@@ -207,13 +245,13 @@ def _narrow(recipe: Recipe, row: Numbers, column: Numbers) -> Matrix:
     line, term, step = (row, column, ROW_STEP) if along else (column, row, COLUMN_STEP)
     drawn = _mix(np.uint64(recipe.seed ^ _WORD) + line * np.uint64(step))
     place = recipe.phase + SPECIAL_EVERY * _below(drawn, recipe.specials)
-    alone = np.where(place == term.astype(np.int64), _signed(drawn, 1 << (drawn >> 5 & 3).astype(np.int64)), 0)
+    alone = np.where(place == term.astype(np.int64), _signed(recipe, drawn, 1 << (drawn >> 5 & 3).astype(np.int64)), 0)
     plain = np.where(_is_special(recipe, term), 0, _ones(recipe, row, column))
-    return np.where((drawn >> 1 & 15) == 0, alone, plain).astype(np.float32)
+    return held(np.where((drawn >> 1 & 15) == 0, alone, plain), recipe.type)
 
 
 def _ones(recipe: Recipe, row: Numbers, column: Numbers) -> Index:
-    """-1, 0 and 1. One drawn number decides which element of a group is nonzero, and its sign."""
+    """Plain elements of the kind NARROW. One drawn number decides which one of a group is nonzero, and its value."""
     along = recipe.lines is Lines.ROWS
     index, group = (column if along else row), np.uint64(recipe.group)
     drawn_for = index // group
@@ -221,7 +259,8 @@ def _ones(recipe: Recipe, row: Numbers, column: Numbers) -> Index:
     drawn = _mix(np.uint64(recipe.seed) + row * np.uint64(ROW_STEP) + column * np.uint64(COLUMN_STEP))
     size = np.minimum(group, np.uint64(recipe.length) - drawn_for * group)
     chosen = _below(drawn, size) == (index - drawn_for * group).astype(np.int64)
-    return np.where(chosen, np.where(drawn & 1, -1, 1), 0)
+    magnitude = 1 + _below(drawn << np.uint64(32), recipe.ones)
+    return np.where(chosen, _signed(recipe, drawn, magnitude), 0)
 
 
 def _selected(recipe: Recipe, row: Numbers, column: Numbers) -> Matrix:
@@ -230,5 +269,5 @@ def _selected(recipe: Recipe, row: Numbers, column: Numbers) -> Matrix:
     start, stride = recipe.walk
     place = _below(np.uint64(start) + line * np.uint64(stride), recipe.length)
     drawn = _mix(np.uint64(recipe.seed) + line * np.uint64(step))
-    scale = np.exp2(_below(drawn, 2 * _SCALES + 1) - _SCALES) * np.where(drawn & 1, -1, 1)
-    return np.where(place == index.astype(np.int64), scale, 0).astype(np.float32)
+    scale = _signed(recipe, drawn, 1 << _below(drawn, 1 + _SCALES - recipe.lowest)) * 2.0**recipe.lowest
+    return held(np.where(place == index.astype(np.int64), scale, 0), recipe.type)

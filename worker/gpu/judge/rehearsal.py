@@ -40,15 +40,17 @@ def rehearse_backend(backend: Backend) -> None:
 
 def rehearse_judge(backend: Backend, judge: Judge) -> None:
     """Rehearse the judge's kernels: inputs of every kind, and each check, which must report an unwritten output."""
-    for operation, kind in (
-        (Operation.MATMUL, InputKind.INTEGERS_LEFT),
-        (Operation.MATMUL, InputKind.PERMUTATION),
-        (Operation.SUM, InputKind.INTEGERS),
-        (Operation.TRANSPOSE, InputKind.MANTISSAS),
+    for operation, kind, factor in (
+        (Operation.MATMUL, InputKind.INTEGERS_LEFT, ElementType.FLOAT),
+        (Operation.MATMUL, InputKind.PERMUTATION, ElementType.FLOAT),
+        (Operation.MATMUL, InputKind.INTEGERS_LEFT, ElementType.HALF),
+        (Operation.MATMUL, InputKind.PERMUTATION, ElementType.HALF),
+        (Operation.SUM, InputKind.INTEGERS, ElementType.FLOAT),
+        (Operation.TRANSPOSE, InputKind.MANTISSAS, ElementType.FLOAT),
     ):
-        case = _case(operation, kind)
+        case = _case(operation, kind, factor)
         given = recipes(case, kind, _SEED)
-        memories = {matrix.name: backend.take(_SIDE * _SIDE, guarded=True) for matrix in case.matrices}
+        memories = {matrix.name: backend.take(matrix.words, guarded=True) for matrix in case.matrices}
         for name, memory in memories.items():
             judge.fill_guards(memory)
             if name in given:
@@ -78,15 +80,22 @@ def _rehearse_comparison(backend: Backend, judge: Judge) -> None:
     judge.release()
 
 
-def _case(operation: Operation, kind: InputKind) -> CasePlan:
+def _case(operation: Operation, kind: InputKind, factor: ElementType = ElementType.FLOAT) -> CasePlan:
+    """A small case.
+
+    factor: the type of its inputs
+    """
     roles: Mapping[str, Role] = {"A": Role.INPUT, "B": Role.INPUT, "C": Role.OUTPUT}
     if operation is not Operation.MATMUL:
         roles = {"A": Role.INPUT, "C": Role.OUTPUT}
     columns = {"C": 1} if operation is Operation.SUM else {}
     matrices = tuple(
-        MatrixPlan(name, role, _SIDE, columns.get(name, _SIDE), Layout.ROW_MAJOR, Binding.PARAMETER, symbol=None)
+        MatrixPlan(
+            name, role, _SIDE, columns.get(name, _SIDE), Layout.ROW_MAJOR, Binding.PARAMETER, symbol=None,
+            type=factor if role is Role.INPUT else ElementType.FLOAT,
+        )
         for name, role in roles.items()
-    )
+    )  # fmt: skip
     return CasePlan(
         "rehearsal", {}, kind, 0, on_cpu=False, matrices=matrices, arguments=(), launch=None, problem=None,
         operation=operation, section=_SIDE,

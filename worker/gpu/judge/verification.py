@@ -23,6 +23,7 @@ from worker.gpu.backend import Backend, Code, Memory
 from worker.gpu.judge.kernels import GUARD, Count, JudgeKernels
 from worker.gpu.judge.recipe_views import View, memory_view, view
 from worker.gpu.judge.recipes import Kind, Recipe, elements
+from worker.gpu.operands import POISON_WORD
 
 __all__ = ["GUARD", "Damage", "Judge", "Verified", "Wrong"]
 
@@ -91,6 +92,8 @@ class Judge:
 
     def make(self, recipe: Recipe, memory: Memory) -> None:
         """Write a matrix to memory, without waiting."""
+        if recipe.rows * recipe.columns * recipe.type.bytes % 4:
+            self._backend.fill(Memory(memory.place + 4 * (memory.words - 1), 1), POISON_WORD)
         self._kernels.make(memory_view(recipe), memory)
 
     def fill_guards(self, memory: Memory) -> None:
@@ -145,16 +148,13 @@ class Judge:
         return [counts[slot] for slot in slots]
 
     def element(self, matrix: MatrixPlan, memory: Memory, place: int) -> float:
-        return float(self._element(matrix, memory, place)[0])
+        return float(self._elements(matrix, memory, place, 1)[0])
 
     def wrong_at(self, matrix: MatrixPlan, memory: Memory, expected: Memory, count: Count) -> Wrong:
         """The first incorrect element of a matrix that differs from the expected memory."""
-        value = self._element(matrix, memory, count.first)
-        # Any number of 8 or 16 bits may be a result.
-        unwritten = matrix.type.bytes >= 4 and bool(is_poison(value)[0])
-        shown = float(value[0])
+        found = self._elements(matrix, memory, count.first, 1)
         right = self.element(matrix, expected, count.first)
-        return Wrong(count.count, element_at(matrix, count.first), shown, right, unwritten)
+        return _told(matrix, count, element_at(matrix, count.first), found, right)
 
     def verify(
         self,
@@ -177,7 +177,11 @@ class Judge:
         zones = {name: self._compare_guards(memories[name]) for name in (memories if guarded is None else guarded)}
         counts = self._kernels.counts()
         changed = {name: _damage(recipes[name], counts[at]) for name, at in inputs.items()}
-        hurt = {name: _hurt(counts, at, memories[name], self._backend) for name, at in zones.items()}
+        matrices = {matrix.name: matrix for matrix in case.matrices}
+        hurt = {
+            name: _hurt(counts, at, memories[name], self._backend) or self._rest_hurt(matrices[name], memories[name])
+            for name, at in zones.items()
+        }
         wrong = None
         if output is not None and slot is not None:
             wrong = self._wrong(case, recipes, memories[output.name], counts[slot])
@@ -192,9 +196,10 @@ class Judge:
                 return None
             case Operation.MATMUL:
                 left, right = _oriented(case, recipes)
+                kind = output_of(case).type
                 if Kind.SELECTION in (left.kind, right.kind):
-                    return self._kernels.compare_selection(left, right, out)
-                return self._kernels.compare_product(left, right, out, vector)
+                    return self._kernels.compare_selection(left, right, out, kind)
+                return self._kernels.compare_product(left, right, out, kind, vector)
             case Operation.TRANSPOSE:
                 (given,) = recipes.values()
                 turned = output_of(case).layout is not Layout.COLUMN_MAJOR
@@ -220,13 +225,13 @@ class Judge:
         else:
             place = count.first
             row, column = element_at(output, place)
-        found = self._read(out, place, 1)
-        return _told(count, (row, column), found[0], _right(case, recipes, row, column))
+        found = self._elements(output, out, place, 1)
+        return _told(output, count, (row, column), found, _right(case, recipes, row, column))
 
     def _wrong_in_line(self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, count: Count) -> Wrong:
         """The first incorrect element of a product's line in memory."""
         output, length = output_of(case), output_of(case).row_length
-        found = self._read(out, count.first * length, length)
+        found = self._elements(output, out, count.first * length, length)
         for start in range(0, length, _COLUMNS_AT_ONCE):
             part = found[start : start + _COLUMNS_AT_ONCE].astype(np.float64)
             right = _right_part(case, recipes, count.first, start, part.size)
@@ -234,13 +239,16 @@ class Judge:
             if differs.any():
                 at = int(np.argmax(differs))
                 element = element_at(output, count.first * length + start + at)
-                return replace(_told(count, element, found[start + at], float(right[at])), lines=True)
+                first = found[start + at : start + at + 1]
+                return replace(_told(output, count, element, first, float(right[at])), lines=True)
         raise RuntimeError("the judge's kernels and the host disagree about a product")
 
-    def _element(self, matrix: MatrixPlan, memory: Memory, place: int) -> Matrix:
-        first, inside = divmod(place * matrix.type.bytes, 4)
-        words = self._read(memory, first, max(1, matrix.type.bytes // 4))
-        return numbers(words.view(DTYPES[matrix.type])[inside // matrix.type.bytes :][:1], matrix.type)
+    def _elements(self, matrix: MatrixPlan, memory: Memory, place: int, count: int) -> Matrix:
+        """Some elements in the order of memory, as numbers of their type."""
+        size = matrix.type.bytes
+        first, inside = divmod(place * size, 4)
+        words = self._read(memory, first, -(-(inside + count * size) // 4))
+        return numbers(words.view(DTYPES[matrix.type])[inside // size :][:count], matrix.type)
 
     def _read(self, memory: Memory, start: int, words: int) -> Matrix:
         read = self._backend.read(Memory(memory.place + 4 * start, words))
@@ -295,9 +303,14 @@ def element_at(matrix: MatrixPlan | Recipe, place: int) -> tuple[int, int]:
     return row, column
 
 
-def _told(count: Count, element: tuple[int, int], found: np.float32, right: float) -> Wrong:
-    unwritten = bool(is_poison(np.array([found], np.float32))[0])
-    return Wrong(count.count, element, float(found), right, unwritten)
+def _told(matrix: MatrixPlan, count: Count, element: tuple[int, int], found: Matrix, right: float) -> Wrong:
+    """The finding of an incorrect element.
+
+    found: an array with its number in the output
+    """
+    # Any number of 8 or 16 bits may be a result.
+    unwritten = matrix.type.bytes >= 4 and bool(is_poison(found)[0])
+    return Wrong(count.count, element, float(found[0]), right, unwritten)
 
 
 def _damage(recipe: Recipe, count: Count) -> Damage | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Self
 
-from kernels.exercise import InputKind, Layout, Operation, Role
-from kernels.judging.inputs import factors, make_inputs, output_of, product_types, to_memory
+from kernels.exercise import InputKind, Operation, Role
+from kernels.judging.inputs import factors, output_of, product_types
 from kernels.judging.plan import CasePlan
 from kernels.measurement.median import TOLERANCE, middle
 from kernels.verdict import Finding
@@ -18,7 +18,7 @@ from worker.gpu.backend import Backend, DeviceFault, FaultKind, Product, Timed, 
 from worker.gpu.judge.filled_inputs import fill
 from worker.gpu.judge.recipes import recipes
 from worker.gpu.judge.verification import Judge
-from worker.gpu.operands import POISON_WORD, Operands, write
+from worker.gpu.operands import POISON_WORD, Operands
 from worker.gpu.timing.quiet import NOBODY_ELSE, Quiet
 
 FEWEST = 7
@@ -226,14 +226,9 @@ class Library:
             if fault.kind is FaultKind.RESOURCES:
                 return None
             raise
-        if case.needs_solution:
-            drawn = make_inputs(replace(case, inputs=InputKind.INTEGERS_LEFT), seed)
-            for matrix, memory in zip((left, right), memories, strict=False):
-                write(backend, memory, to_memory(drawn[matrix.name], Layout.ROW_MAJOR, matrix.type))
-        else:
-            made = recipes(case, InputKind.INTEGERS_LEFT, seed)
-            for matrix, memory in zip((left, right), memories, strict=False):
-                judge.make(made[matrix.name], memory)
+        made = recipes(case, InputKind.INTEGERS_LEFT, seed)
+        for matrix, memory in zip((left, right), memories, strict=False):
+            judge.make(made[matrix.name], memory)
         product = Product(product_types(case), shape, *memories)
         backend.load_library(product)
         return cls(backend, product)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from markupsafe import Markup
 
@@ -11,6 +12,8 @@ from kernels.rendering.page.charts import svg
 
 _WIDTH, _BAND = 330, 150
 _BOX, _SIDE = 96, 110
+_LETTERS = 15
+"""So many fit into a box."""
 _LEFT, _RIGHT, _MIDDLE = 0, _WIDTH - _BOX, (_WIDTH - _SIDE) / 2
 
 
@@ -90,7 +93,7 @@ def _thread(access: Access, cell: tuple[float, float]) -> str:
     left, kind = access.mark == "A", access.mark.lower()
     x = _LEFT + 8 if left else _RIGHT - 8
     edge = (x + _BOX if left else x, 76.0)
-    words = [f"thread ({access.thread})", access.verb]
+    words = [f"thread ({access.thread})", *wrap(access.verb, _LETTERS)]
     if access.block:
         words.insert(0, f"block ({access.block})")
     if access.line is not None:

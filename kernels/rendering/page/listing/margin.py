@@ -85,10 +85,11 @@ def listing(
     marked = marks or {}
     whole = sum(line.cost for line in lines) or 1.0
     pieces = coloured(source)
+    products = sum(line.tensor_work for line in lines) or 1
     shown = []
     before = 0
     for number in _shown(len(pieces), [*marked, *found], most):
-        line = _line(number, pieces[number - 1], found, whole)
+        line = _line(number, pieces[number - 1], found, whole, products)
         shown.append(replace(line, marks=marked.get(number, ()), left_out=number - before - 1))
         before = number
     return shown
@@ -137,7 +138,10 @@ def _shown(last: int, told: Sequence[int], most: int) -> Sequence[int]:
     return sorted(chosen)
 
 
-def _line(number: int, pieces: Sequence[Piece], found: Mapping[int, LineEvidence], whole: float) -> SourceLine:
+def _line(
+    number: int, pieces: Sequence[Piece], found: Mapping[int, LineEvidence], whole: float, products: int
+) -> SourceLine:
+    """One line. whole, products: the cost and the tensor cores' work of all lines."""
     evidence = found.get(number)
     if evidence is None:
         return SourceLine(number, pieces)
@@ -147,6 +151,7 @@ def _line(number: int, pieces: Sequence[Piece], found: Mapping[int, LineEvidence
         Cell("cost", svg.bar(share), (numbers.percent(share),), _chips(evidence)),
         *_global(evidence.together("global", "local")),
         *_shared(evidence),
+        *_tensor(evidence, products),
         *(_branches(evidence.branches) if evidence.branches and evidence.branches.warps else ()),
         *_work(evidence),
     )
@@ -185,17 +190,26 @@ def _global(access: AccessEvidence | None) -> tuple[Cell, ...]:
     each, ideal = access.sectors_per_request, access.ideal_per_request
     bad = each > _NOTABLE * ideal
     values = (numbers.short(access.requests), numbers.ratio(each), numbers.percent(access.efficiency))
-    return (Cell("global", svg.bar(each / WORST_SECTORS, ideal / WORST_SECTORS, bad=bad), values, bad=bad),)
+    # A bulk copy of many rows has any number of sectors, so it is compared with twice its best.
+    room = max(WORST_SECTORS, 2 * ideal)
+    return (Cell("global", svg.bar(each / room, ideal / room, bad=bad), values, bad=bad),)
 
 
 def _shared(line: LineEvidence) -> tuple[Cell, ...]:
     access, worst = line.together("shared"), line.worst_ways
-    if access is None:
+    if access is None or access.verb.bulk:
         return ()
     bad = worst > _NOTABLE
     word = f"{numbers.ratio(worst)}-way" if bad else "none"
     values = (numbers.short(access.requests), numbers.ratio(access.wavefronts_per_request), word)
     return (Cell("shared", svg.bar(worst / _WARP, 1 / _WARP, bad=bad), values, bad=bad),)
+
+
+def _tensor(line: LineEvidence, whole: int) -> tuple[Cell, ...]:
+    if not line.tensor_instructions:
+        return ()
+    counts = line.tensor_instructions, line.tensor_flops, line.product_bytes
+    return (Cell("tensor", svg.bar(line.tensor_work / whole), tuple(map(numbers.short, counts))),)
 
 
 def _branches(branch: BranchEvidence) -> tuple[Cell, ...]:

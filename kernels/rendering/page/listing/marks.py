@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kernels.report.race_accesses import roles
+from kernels.report.race_accesses import CALL, roles
 from kernels.verdict import Finding, Severity, Verdict
 
 MOST = 200
@@ -54,4 +54,6 @@ def marks(findings: Sequence[Finding]) -> Mapping[int, tuple[Mark, ...]]:
         found[line].append(Mark(*names, here, text, count, other, warning, finding.column, word_there))
         if other is not None:
             found[other].append(Mark(*names, there, "", "", line, warning, other=word_here))
+        for call in finding.called_from:
+            found[call].append(Mark(*names, CALL, "", "", line, warning, other=word_here or finding.title))
     return {line: tuple(dict.fromkeys(each)) for line, each in found.items()}

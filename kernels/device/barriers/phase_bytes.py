@@ -1,0 +1,56 @@
+"""The bytes of asynchronous copies for which the present phase of each barrier waits."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.barriers.ordering import Counts
+from kernels.device.state.accesses import Part
+from kernels.device.state.space import Shape
+
+
+class PhaseBytes:
+    """For each barrier by its variable and byte offset, and each block: bytes that are expected, and that have come."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self._tallies: dict[tuple[str, int], NDArray[np.int64]] = {}
+
+    def expect(self, part: Part, more: Counts) -> None:
+        self._add(0, part, more)
+
+    def bring(self, part: Part, more: Counts) -> None:
+        self._add(1, part, more)
+
+    def _add(self, row: int, part: Part, more: Counts) -> None:
+        columns = part.copies(self._shape)[1]
+        for offset in np.unique(part.offsets).tolist():
+            here = part.offsets == offset
+            tally = self._tallies.setdefault(
+                (part.allocation.name, offset), np.zeros((2, self._shape.blocks), np.int64)
+            )
+            np.add.at(tally[row], columns[here], more[here])
+
+    def needed(self, part: Part) -> NDArray[np.bool_]:
+        """Whether the phase of each thread's barrier isn't over because of bytes: some are missing, or came early."""
+        columns = part.copies(self._shape)[1]
+        found = np.zeros(len(part.lanes), np.bool_)
+        for offset in np.unique(part.offsets).tolist():
+            if (tally := self._tallies.get((part.allocation.name, offset))) is not None:
+                here = part.offsets == offset
+                expected, came = tally[:, columns[here]]
+                found[here] = expected != came
+        return found
+
+    def clear(self, part: Part) -> None:
+        """Begin the next phase of each thread's barrier."""
+        columns = part.copies(self._shape)[1]
+        for offset in np.unique(part.offsets).tolist():
+            if (tally := self._tallies.get((part.allocation.name, offset))) is not None:
+                tally[:, columns[part.offsets == offset]] = 0
+
+    def of(self, name: str, offset: int, column: int) -> tuple[int, int]:
+        """Return the bytes that a barrier's phase expects, and those that have come."""
+        tally = self._tallies.get((name, offset))
+        return (0, 0) if tally is None else (int(tally[0, column]), int(tally[1, column]))
