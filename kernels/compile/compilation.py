@@ -166,6 +166,8 @@ def options_for(arch: str, defines: Mapping[str, str], fmad: bool, max_registers
         # Otherwise the assembler may fuse a product and a sum. The GPU would run other code than the checked PTX.
         "--ptxas-options=-fmad=false",
         "--no-source-include",
+        # Beside a driver, NVRTC keeps what it compiled, and the second time its log says nothing of registers.
+        "--no-cache",
         f"--pre-include={prelude.NAME}",
         # CUDA's C++ headers unroll their type lists to 16 without nvcc. That alone takes a second to read.
         "-D_CCCL_META_UNROLL_LIMIT=10",

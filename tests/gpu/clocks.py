@@ -1,6 +1,6 @@
-"""Measures the clocks of instructions whose passes through shared memory are counted or modelled. It needs no counter.
+"""Measures the clocks of instructions whose passes through shared memory are counted or modelled, without counters.
 
-`python -m tests.gpu.clocks prepare FOLDER` compiles, also where there is no GPU. `run FOLDER` measures with numpy alone.
+`python -m tests.gpu.clocks prepare FOLDER` compiles, also where there is no GPU. `run FOLDER` needs only numpy.
 Each row has the clocks of an instruction, and the passes of 128 bytes that the analysis takes it to need.
 """
 
@@ -65,7 +65,9 @@ def probes() -> Iterator[Probe]:
         passes = _WARPS * int(wavefronts(rows, np.ones((1, 32), np.bool_), 16)[0, 0])
         for verb, text in (("ldmatrix", _LOAD), ("stmatrix", _STORE)):
             if verb == "ldmatrix" or "equal" not in name:
-                yield Probe(f"{verb}, {name}", _kernel("", text.format(place=place) * 16, ""), passes)
+                # Equal loads would become one.
+                body = "".join(text.format(place=f"{place} + {at * 128}") for at in range(16))
+                yield Probe(f"{verb}, {name}", _kernel("", body, ""), passes)
     for columns in (8, 16, 32, 64, 128, 256):
         for left in (True, False):
             for swizzle in _LAYOUTS if columns in {64, 256} else (128,):
@@ -74,7 +76,7 @@ def probes() -> Iterator[Probe]:
 
 _LOAD = (
     '{{ unsigned a, b, c, d; asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%0, %1, %2, %3}}, [%4];" '
-    ': "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(shared + {place})); sum ^= a ^ b ^ c ^ d; }}\n'
+    ': "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(shared + {place})); sum += a + b + c + d; }}\n'
 )
 _STORE = (
     'asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {{%1, %1, %1, %1}};" '
