@@ -102,7 +102,6 @@ class _Factor:
     register: int
     bits: int
     across: bool
-    negative: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +110,7 @@ class _Product:
 
     a: the registers of the left factor, or where it is
     adds: the register of the predicate
+    signs: of the factors; below 0, each element has the opposite sign
     rows: the rows of `ProductRegisters` with the sums and with the left factor, and the number of all rows
     """
 
@@ -121,6 +121,7 @@ class _Product:
     a: tuple[int, ...] | _Factor
     b: _Factor
     adds: int
+    signs: tuple[int, int]
     rows: tuple[Rows, Rows, int]
 
     @property
@@ -138,18 +139,17 @@ def product_step(operands: Operands, pc: int, item: Instruction, rows: Mapping[s
     flags = [operand.value for operand in rest[1:] if isinstance(operand, Immediate)]
     if not isinstance(d, Vector) or len(d.items) != form.d.registers or not isinstance(rest[0], Register | Immediate):
         raise Malformed("a product of four warps of unexpected form")
-    signs, turns = (flags[:2] or [1, 1]), flags[2:]
+    signs = (flags[0], flags[1]) if len(flags) > 1 else (1, 1)
+    turns = flags[2:]
     targets = tuple(operands.source(part, form.d.register_bits) for part in d.items)
     if isinstance(left, Vector):
         a: tuple[int, ...] | _Factor = tuple(operands.source(part, 32) for part in left.items)
         turns = [0, *turns]
-        if signs[0] < 0:
-            raise Unsupported(item.opcode, item.line)
     else:
-        a = _Factor(operands.source(left, 64), BITS[form.kinds.a], bool(turns[:1] == [1]), signs[0] < 0)
-    b = _Factor(operands.source(right, 64), BITS[form.kinds.b], bool(turns[1:2] == [1]), signs[1] < 0)
+        a = _Factor(operands.source(left, 64), BITS[form.kinds.a], turns[:1] == [1])
+    b = _Factor(operands.source(right, 64), BITS[form.kinds.b], turns[1:2] == [1])
     used = (_rows(d, rows), _rows(left, rows), len(rows))
-    product = _Product(pc, item.line, form, targets, a, b, operands.source(rest[0], 1), used)
+    product = _Product(pc, item.line, form, targets, a, b, operands.source(rest[0], 1), signs, used)
     return lambda machine, mask: _multiply(machine, mask, product)
 
 
@@ -180,6 +180,7 @@ def _multiply(machine: Machine, mask: Mask | None, product: _Product) -> None:
         if (found := warps.origins(product.a)) is not None:
             missing_a = element_origins(form.a, spoiled(found))
     b, missing_b = reader.read(product.b, np.zeros(len(a), np.int64), form.n, together=True)
+    a, b = (_signed(each, sign, product.b.bits) for each, sign in zip((a, b), product.signs, strict=True))
     before = form.d.matrices(warps.gather(product.targets, form.d.register_bits))
     adds = warps.contents([machine.registers[product.adds].dense(np.dtype(np.bool_))])[:, 0, :1, np.newaxis]
     after = multiply_add(form.kinds, a, b, np.where(adds, before, before.dtype.type(0)))
@@ -252,8 +253,6 @@ class _Reader:
         if any(part is not None for _, part in parts):
             missing = joined([np.zeros_like(part) if missing is None else missing for part, missing in parts])
             unset = np.where(missing != 0, np.int32(self._product.pc + 1), np.int32(0))
-        if factor.negative:
-            found = found ^ found.dtype.type(1 << factor.bits - 1)
         return found, unset
 
     def _pieces(self, addresses: Numbers, pieces: Numbers) -> tuple[Words, Words | None]:
@@ -293,6 +292,10 @@ class _Reader:
         grid = self._machine.shape.threads, self._machine.shape.blocks
         columns = [words[:, each].reshape(grid) for each in range(words.shape[1])]
         return self._warps.contents(columns).transpose(0, 2, 1)
+
+
+def _signed(elements: Matrices, sign: int, bits: int) -> Matrices:
+    return elements if sign > 0 else elements ^ elements.dtype.type(1 << bits - 1)
 
 
 def _missing_bytes(machine: Machine, piece: Part) -> Words:
