@@ -166,6 +166,7 @@ def run(
     watch: Unwatched | None = None,
     sizes: str = "",
     carries: bool = False,
+    multiplies: bool = True,
 ) -> Execution:
     """Run a kernel to its end, whatever it does, and return the results.
 
@@ -181,6 +182,7 @@ def run(
     watch: gets all events, if nothing looks for races
     sizes: of the case, for messages
     carries: whether a later launch gets all memory, not only values
+    multiplies: whether tensor cores change the sums. If not, a large launch can be counted in seconds
 
     raise (Unsupported): threads reach a feature that isn't emulated
     """
@@ -191,7 +193,9 @@ def run(
     def run_once(races: Unwatched, followed: frozenset[str], order: Schedule = schedule) -> _Launch:
         # An endless wait in another order proves nothing, so it needn't be long.
         allowed = budget if order is schedule else replace(budget, alone=0)
-        once = _Launch(prepared, launch, chosen, shapes or {}, allowed, observe=observe, sizes=sizes)
+        once = _Launch(
+            prepared, launch, chosen, shapes or {}, allowed, observe=observe, sizes=sizes, multiplies=multiplies
+        )
         once.execute(arguments, buffers, symbols or {}, state or {}, order, races, followed)
         return once
 
@@ -383,8 +387,9 @@ class _Launch:
         *,
         observe: bool,
         sizes: str,
+        multiplies: bool = True,
     ) -> None:
-        self._observe = observe
+        self._observe, self._multiplies = observe, multiplies
         self._prepared = prepared
         self._program = prepared.lowering.program
         self._asked = launch
@@ -532,7 +537,7 @@ class _Launch:
         for first in reversed(every) if backwards else every:
             numbers = np.array(self._blocks[first : first + columns], np.int64)
             machine = self._machine(Geometry(self._launch, Shape(self._launch.threads, len(numbers)), numbers))
-            machine.backwards = backwards
+            machine.backwards, machine.multiplies = backwards, self._multiplies
             machine.alternates = schedule is Schedule.REVERSED
             races.start(machine)
             machine.races = races

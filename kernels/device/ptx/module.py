@@ -53,10 +53,9 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Immediate:
-    """A constant: an integer, or the bits of a float. `floating` is then their number, 32 or 64."""
+    """A constant: an integer, or the bits of a float."""
 
     value: int
-    floating: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,12 @@ from kernels.device.ptx.module import (
     SIZES,
     Function,
     Guard,
+    Immediate,
     Instruction,
     Label,
     Malformed,
     Module,
+    Operand,
     Refusal,
     Register,
     Signature,
@@ -36,6 +38,7 @@ SOURCE_NAME = "kernel.cu"
 
 _SPACES = {".global", ".const", ".shared", ".local", ".param"}
 _LINKAGE = {".visible", ".extern", ".weak", ".common"}
+_HINT = ".L2::cache_hint"
 _OPCODE = re.compile(r"[a-z][\w.:]*")
 
 
@@ -47,6 +50,13 @@ def parse_module(text: str) -> Module:
 def _source_files(text: str) -> frozenset[int]:
     found = re.findall(r'^[ \t]*+\.file[ \t]++(\d{1,9})[ \t]++"([^"\n]*)"', text, re.MULTILINE)
     return frozenset(int(number) for number, path in found if path.rsplit("/", 1)[-1] == SOURCE_NAME)
+
+
+def _without_policy(opcode: str, operands: tuple[Operand, ...]) -> tuple[str, tuple[Operand, ...]]:
+    """Leave out the policy of a cache, which only changes the speed. It is the last operand."""
+    if opcode.startswith("createpolicy."):
+        return "mov.b64", (operands[0], Immediate(0))
+    return (opcode.replace(_HINT, ""), operands[:-1]) if _HINT in opcode else (opcode, operands)
 
 
 class _ModuleReader:
@@ -388,7 +398,7 @@ class _FunctionReader:
             raise Malformed(f"unexpected {word[:40]!r} in a function")
         start = self._tokens.place
         try:
-            operands = self._operands.all()
+            operands = self._operands.all(single=word.endswith(".f32"))
         except Malformed:
             if feature(word) is None:
                 raise
@@ -398,6 +408,7 @@ class _FunctionReader:
         inlined = self._place.lines if len(self._place.lines) > 1 else ()
         if inlined and self._own and self._tokens.in_assembly(start):
             self.assembly.append(_Assembly(function, len(function.body), self._place))
+        word, operands = _without_policy(word, operands)
         function.body.append(Instruction(word, operands, guard, self._line, inlined))
 
     def _prototype(self) -> Signature:

@@ -13,8 +13,9 @@ _TOKEN = re.compile(
     (?P<asm>//\ (?:begin|end)\ inline\ asm\b[^\n]*)
   | (?P<skip>[ \t\r\f\v]+|//[^\n]*|/\*.*?\*/|\n)
   | (?P<string>"[^"\n]*")
-  | (?P<float>0[fF][0-9a-fA-F]{8}(?![0-9a-fA-F])|0[dD][0-9a-fA-F]{16})
-  | (?P<number>0[xX][0-9a-fA-F]+U?|[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+U?)
+  | (?P<float>0[fF][0-9a-fA-F]{8}(?![0-9a-fA-F])|0[dD][0-9a-fA-F]{16}
+      |[0-9]+(?:\.[0-9]*(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+))
+  | (?P<number>0[xX][0-9a-fA-F]+U?|[0-9]+U?)
   | (?P<word>\.(?:reg|param|local|shared|global|const)(?=\.)|[.%$_a-zA-Z@][\w.$%]*(?:::[\w.$]+)*)
   | (?P<mark>[-{}()\[\],;:=|!+<>@*&~])
     """,

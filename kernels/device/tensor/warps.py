@@ -91,6 +91,14 @@ class Warps:
             return np.nonzero(self._chosen[: len(warps)])[0].astype(np.int64)
         return np.repeat(warps, self._machine.shape.blocks).astype(np.int64)
 
+    @property
+    def fours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The places of the four warps of each warpgroup, all of which take part, and the warpgroup of each warp."""
+        numbers, blocks = self.numbers, self._machine.shape.blocks
+        columns = np.arange(len(numbers)) % blocks if self._chosen is None else np.nonzero(self._chosen)[1]
+        _, whose = np.unique(numbers // 4 * blocks + columns, return_inverse=True)
+        return np.lexsort((numbers, whose)).reshape(-1, 4), whose
+
     def first_lane(self, number: int) -> int:
         """The first thread of one of the warps, as its place among all threads of the chunk."""
         blocks = self._machine.shape.blocks

@@ -437,6 +437,18 @@ STORIES = [
     store(P + 32, tile + 32, 128);  //@ last
     asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory"); }"""),
     _story("a load without its wait", Found(Verdict.DATA_RACE, "load"), _LOAD + "\n  P[t] = t;"),
+    _story("copies without bytes, for which nothing waits", list(range(64)), """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  tile[t] = 0;
+  if (t == 0) init(&bar, 1);
+  fence();
+  __syncthreads();
+  if (t == 0) {
+    load(tile, M, n > 64 ? 256 : 0, bar);
+    store(P, tile, n > 64 ? 256 : 0);
+  }
+  P[t] = M[t];"""),
     _story("a load that one thread waits for at the end", list(range(64)), _LOAD + """
   P[t] = t;
   if (t == 40) wait(bar, 0);"""),
