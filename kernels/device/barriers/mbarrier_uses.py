@@ -112,7 +112,7 @@ def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
 
 def _copy_use(operands: Operands, pc: int, item: Instruction, form: BulkForm | TensorForm) -> MbarrierUse:
     """A bulk copy, perhaps with a tensor map, that reports its bytes to a barrier."""
-    if not 4 + form.several <= len(item.operands) <= 5 + form.several:
+    if len(item.operands) != 4 + form.several:
         raise Malformed("a bulk copy with the wrong number of operands")
     if isinstance(form, BulkForm):
         return _use_of_copy(operands, item, bulk_copy(operands, pc, item, form), 3)

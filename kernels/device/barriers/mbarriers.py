@@ -210,8 +210,9 @@ class Mbarriers:
                 # It is the end of the copy that uses the other block's barrier.
                 own = part.some(np.isin(part.lanes, lanes))
                 note(self._machine, access_to(own, use.site, replace(phase.ends(own.lanes), proxy=False)))
+            some = moved[lanes] > 0  # without bytes, there is nothing to wait for
             started = self._started.setdefault(phase.barrier, Started(self._machine.shape.blocks))
-            started.begin(columns, phase.number + 1, use.site.pc, lanes)
+            started.begin(columns[some], phase.number + 1, use.site.pc, lanes[some])
         self._bytes.bring(part, moved[part.lanes])
         self._close(part)
 

@@ -63,7 +63,7 @@ from kernels.facts import Mistake
 _NOTHING = re.compile(
     r"""fence\.proxy\.(?!async)[\w.:]*
     | prefetchu?(\.[\w:]+)*
-    | cp\.async\.bulk\.prefetch\.(tensor\.[1-5]d\.)?L2\.global(\.tile)?(\.L2::cache_hint)?
+    | cp\.async\.bulk\.prefetch\.(tensor\.[1-5]d\.)?L2\.global(\.tile)?
     | nanosleep\.u32 | pmevent(\.mask)? | griddepcontrol\.\w+ | setmaxnreg[\w.]*""",
     re.VERBOSE,
 )
@@ -249,11 +249,10 @@ class Lowering(Operands):
             return LoweredStep(commit_bulk, pc)
         if (kinds := bulk_wait(item.opcode)) is not None and (allowed := _groups(item)) is not None:
             return LoweredStep(bulk_wait_step(kinds, allowed), pc)
-        if (tensor := tensor_form(item.opcode)) is not None and not tensor.load and 3 <= len(item.operands) <= 4:
+        if (tensor := tensor_form(item.opcode)) is not None and not tensor.load and len(item.operands) == 3:
             return LoweredStep(bulk_step(tensor_copy(self, pc, item, tensor)), pc)
         form = bulk_form(item.opcode)
-        cached = ".L2::cache_hint" in item.opcode
-        if form is None or form.barrier or len(item.operands) != 3 + cached:
+        if form is None or form.barrier or len(item.operands) != 3:
             raise Unsupported(item.opcode, item.line)
         return LoweredStep(bulk_step(bulk_copy(self, pc, item, form)), pc)
 

@@ -32,11 +32,11 @@ Ends = Callable[[str, Lanes], Transfer]
 _OPCODE = re.compile(
     r"cp\.async\.bulk\.(?:(?P<to>shared::cluster|shared::cta)\.(?P<source>global|shared::cta)|global\.shared::cta)"
     r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)"
-    r"(?P<several>\.multicast::cluster)?(?:\.L2::cache_hint)?"
+    r"(?P<several>\.multicast::cluster)?"
 )
 _REDUCTION = re.compile(
     r"cp\.reduce\.async\.bulk\.(?:(?P<to>shared::cluster)|global)\.shared::cta"
-    r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)(?:\.L2::cache_hint)?"
+    r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)"
     r"\.(?P<change>add|min|max|inc|dec|and|or|xor)(?P<rounding>\.noftz)?\.(?P<type>\w+)"
 )
 _PIECE = 16
@@ -276,13 +276,6 @@ def _of_groups(kind: str, groups: Bytes) -> Transfer:
     return Transfer(("bulk", kind), groups)
 
 
-def in_groups(machine: Machine, mask: Mask | None, pc: int) -> Ends:
-    """Let copies of an instruction belong to the present groups of their threads."""
-    machine.groups.begin(Grouped.BULK_COPIES, machine.active(mask), pc)
-    groups = machine.groups.present(Grouped.BULK_COPIES)
-    return lambda kind, lanes: _of_groups(kind, groups[lanes])
-
-
 class Copy(Protocol):
     """A copy by the async proxy, or a store."""
 
@@ -292,10 +285,13 @@ class Copy(Protocol):
 
 
 def bulk_step(copy: Copy) -> Step:
-    """Return the step of a copy that belongs to its thread's next group."""
+    """Return the step of a copy that belongs to its thread's next group. A copy without bytes is over at once."""
 
     def run(machine: Machine, mask: Mask | None) -> None:
-        copy.perform(machine, mask, in_groups(machine, mask, copy.pc))
+        groups = machine.groups.present(Grouped.BULK_COPIES)
+        moved = copy.perform(machine, mask, lambda kind, lanes: _of_groups(kind, groups[lanes]))
+        lanes = machine.active(mask)
+        machine.groups.begin(Grouped.BULK_COPIES, lanes[moved[lanes] > 0], copy.pc)
 
     return run
 

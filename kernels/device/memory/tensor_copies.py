@@ -34,7 +34,7 @@ _OPCODE = re.compile(
     r"\.(?:(?P<load>shared::(?:cluster|cta))\.global|global\.shared::cta)"
     r"(?:\.(?P<change>add|min|max|inc|dec|and|or|xor))?(?:\.tile)?"
     r"\.(?P<end>mbarrier::complete_tx::bytes|bulk_group)(?P<several>\.multicast::cluster)?"
-    r"(?:\.cta_group::1)?(?:\.L2::cache_hint)?"
+    r"(?:\.cta_group::1)?"
 )
 _ALIGNMENT = 128
 _PIECE = 16

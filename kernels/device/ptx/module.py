@@ -53,10 +53,9 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Immediate:
-    """A constant: an integer, or the bits of a float. `floating` is then their number, 32 or 64."""
+    """A constant: an integer, or the bits of a float."""
 
     value: int
-    floating: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +128,11 @@ class Instruction:
     guard: Guard | None
     line: int | None
     inlined: tuple[int, ...] = ()
+
+    @property
+    def call(self) -> int | None:
+        """The kernel's line that calls the helper function with its line; None in the kernel."""
+        return self.inlined[-1] if self.inlined and self.inlined[-1] != self.line else None
 
     @property
     def counted_line(self) -> int | None:

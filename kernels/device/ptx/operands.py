@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from kernels.device.ptx.module import Address, Arguments, Immediate, Malformed, Operand, Pair, Register, Symbol, Vector
 from kernels.device.ptx.tokens import Tokens
 
@@ -54,12 +56,32 @@ def check_name(name: str) -> None:
         raise Malformed(f"unexpected name {name[:40]!r}")
 
 
+def float_bits(text: str, *, single: bool) -> int:
+    """The bits of a constant: as hexadecimal digits of 32 or 64 bits, or a decimal number of 64 bits.
+
+    single: round 64 bits to 32
+    """
+    digits = text.removeprefix("-")
+    sign = int(len(digits) < len(text))
+    written = int(f"0x{digits[2:]}", 0) if digits[1:2] in set("fFdD") else None
+    if written is not None and digits[1] in "fF":
+        return written ^ sign << 31
+    value = np.float64(digits) if written is None else np.uint64(written).view(np.float64)
+    if not single:
+        return int(value.view(np.uint64)) ^ sign << 63
+    with np.errstate(over="ignore"):
+        return int(value.astype(np.float32).view(np.uint32)) ^ sign << 31
+
+
 class OperandReader:
     def __init__(self, tokens: Tokens, scopes: Scopes) -> None:
         self._tokens = tokens
         self._scopes = scopes
+        self._single = False
 
-    def all(self) -> tuple[Operand, ...]:
+    def all(self, *, single: bool = False) -> tuple[Operand, ...]:
+        """Parse all operands of an instruction. single: its floats have 32 bits, so longer constants are rounded."""
+        self._single = single
         operands: list[Operand] = []
         if self._tokens.accept(";"):
             return ()
@@ -95,7 +117,7 @@ class OperandReader:
         kind, text = self._tokens.kind(), self._tokens.peek()
         if kind == "float":
             self._tokens.next()
-            return Immediate(int("0x" + text[2:], 0), 32 if text[1] in "fF" else 64)
+            return Immediate(float_bits(text, single=self._single))
         if kind == "word":
             self._tokens.next()
             name = self._scopes.resolve(text)
@@ -109,6 +131,11 @@ class OperandReader:
             if not isinstance(inner, Register):
                 raise Malformed("a negation of something that isn't a predicate")
             return Register("!" + inner.name)
+        if text == "-":
+            self._tokens.next()
+            if self._tokens.kind() == "float":
+                return Immediate(float_bits(f"-{self._tokens.next()}", single=self._single))
+            return Immediate(-self._tokens.integer())
         return Immediate(self._tokens.integer())
 
     def _address(self) -> Address:

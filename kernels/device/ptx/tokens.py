@@ -13,8 +13,9 @@ _TOKEN = re.compile(
     (?P<asm>//\ (?:begin|end)\ inline\ asm\b[^\n]*)
   | (?P<skip>[ \t\r\f\v]+|//[^\n]*|/\*.*?\*/|\n)
   | (?P<string>"[^"\n]*")
-  | (?P<float>0[fF][0-9a-fA-F]{8}(?![0-9a-fA-F])|0[dD][0-9a-fA-F]{16})
-  | (?P<number>0[xX][0-9a-fA-F]+U?|[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+U?)
+  | (?P<float>0[fF][0-9a-fA-F]{8}(?![0-9a-fA-F])|0[dD][0-9a-fA-F]{16}
+      |[0-9]+(?:\.[0-9]*(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+))
+  | (?P<number>0[xX][0-9a-fA-F]+U?|[0-9]+U?)
   | (?P<word>\.(?:reg|param|local|shared|global|const)(?=\.)|[.%$_a-zA-Z@][\w.$%]*(?:::[\w.$]+)*)
   | (?P<mark>[-{}()\[\],;:=|!+<>@*&~])
     """,
@@ -64,10 +65,9 @@ class Tokens:
                 found.setdefault(opened[-1], []).append(text)
         return found
 
-    @property
-    def in_assembly(self) -> bool:
-        """Whether this place is in inline assembly, by the compiler's comments around it."""
-        return bool(bisect_right(self._inline, self._at) % 2)
+    def in_assembly(self, place: int) -> bool:
+        """Whether a place is in inline assembly, by the compiler's comments around it."""
+        return bool(bisect_right(self._inline, place) % 2)
 
     def peek(self) -> str:
         return self._tokens[self._at][1] if self.left else ""

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kernels.device.ptx.module import SIZES, Malformed, Variable
+from kernels.device.ptx.operands import float_bits
 from kernels.device.ptx.tokens import Tokens
 
 POINTER_BYTES = 8
@@ -84,7 +85,7 @@ class VariableReader:
             if self._tokens.accept("}"):
                 depth -= 1
             else:
-                value, symbol, byte = self._constant()
+                value, symbol, byte = self._constant(element)
                 if symbol and byte:
                     if element != 1 or pointers[-1:] != [(len(data) - byte, symbol)]:
                         raise Malformed("an address with missing bytes")
@@ -102,12 +103,12 @@ class VariableReader:
             if not self._tokens.accept(","):
                 raise Malformed("an initialiser of unexpected form")
 
-    def _constant(self) -> tuple[int, str, int | None]:
+    def _constant(self, element: int) -> tuple[int, str, int | None]:
         """Parse a value, the symbol whose address is added, and which byte of the address is meant (None: all)."""
         kind, text = self._tokens.kind(), self._tokens.peek()
         if kind == "float":
             self._tokens.next()
-            return int("0x" + text[2:], 0), "", None
+            return float_bits(text, single=element == SIZES["f32"]), "", None
         if kind == "word":
             return *self._symbol(), None
         number = self._tokens.integer()

@@ -102,7 +102,6 @@ class _Factor:
     register: int
     bits: int
     across: bool
-    negative: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +110,7 @@ class _Product:
 
     a: the registers of the left factor, or where it is
     adds: the register of the predicate
+    signs: of the factors; below 0, each element has the opposite sign
     rows: the rows of `ProductRegisters` with the sums and with the left factor, and the number of all rows
     """
 
@@ -121,6 +121,7 @@ class _Product:
     a: tuple[int, ...] | _Factor
     b: _Factor
     adds: int
+    signs: tuple[int, int]
     rows: tuple[Rows, Rows, int]
 
     @property
@@ -138,18 +139,17 @@ def product_step(operands: Operands, pc: int, item: Instruction, rows: Mapping[s
     flags = [operand.value for operand in rest[1:] if isinstance(operand, Immediate)]
     if not isinstance(d, Vector) or len(d.items) != form.d.registers or not isinstance(rest[0], Register | Immediate):
         raise Malformed("a product of four warps of unexpected form")
-    signs, turns = (flags[:2] or [1, 1]), flags[2:]
+    signs = (flags[0], flags[1]) if len(flags) > 1 else (1, 1)
+    turns = flags[2:]
     targets = tuple(operands.source(part, form.d.register_bits) for part in d.items)
     if isinstance(left, Vector):
         a: tuple[int, ...] | _Factor = tuple(operands.source(part, 32) for part in left.items)
         turns = [0, *turns]
-        if signs[0] < 0:
-            raise Unsupported(item.opcode, item.line)
     else:
-        a = _Factor(operands.source(left, 64), BITS[form.kinds.a], bool(turns[:1] == [1]), signs[0] < 0)
-    b = _Factor(operands.source(right, 64), BITS[form.kinds.b], bool(turns[1:2] == [1]), signs[1] < 0)
+        a = _Factor(operands.source(left, 64), BITS[form.kinds.a], turns[:1] == [1])
+    b = _Factor(operands.source(right, 64), BITS[form.kinds.b], turns[1:2] == [1])
     used = (_rows(d, rows), _rows(left, rows), len(rows))
-    product = _Product(pc, item.line, form, targets, a, b, operands.source(rest[0], 1), used)
+    product = _Product(pc, item.line, form, targets, a, b, operands.source(rest[0], 1), signs, used)
     return lambda machine, mask: _multiply(machine, mask, product)
 
 
@@ -180,6 +180,7 @@ def _multiply(machine: Machine, mask: Mask | None, product: _Product) -> None:
         if (found := warps.origins(product.a)) is not None:
             missing_a = element_origins(form.a, spoiled(found))
     b, missing_b = reader.read(product.b, np.zeros(len(a), np.int64), form.n, together=True)
+    a, b = (_signed(each, sign, product.b.bits) for each, sign in zip((a, b), product.signs, strict=True))
     before = form.d.matrices(warps.gather(product.targets, form.d.register_bits))
     adds = warps.contents([machine.registers[product.adds].dense(np.dtype(np.bool_))])[:, 0, :1, np.newaxis]
     after = multiply_add(form.kinds, a, b, np.where(adds, before, before.dtype.type(0)))
@@ -234,34 +235,39 @@ class _Reader:
     ) -> tuple[Matrices, Origins | None]:
         """The rows of a factor from `first` on, for each warp, and the origins of unset elements.
 
-        together: whether all four warps read the same
+        together: whether all four warps read the same. Then each of them reads a quarter.
         """
         described = self._warps.gather([factor.register], 64).view(np.int64)[:, 0, 0]
         addresses = _addresses(self._machine, self._product.line, described, factor, first, rows)
-        count = addresses.shape[1]
-        parts = [self._pieces(addresses[:, at : at + WARP], together) for at in range(0, count, WARP)]
-        words = np.concatenate([part for part, _ in parts], axis=1)[:, :count]
-        found = _elements(words, factor, rows)
+        lanes = np.arange(WARP) + (self._warps.numbers % _WARPS * WARP if together else first * 0)[:, np.newaxis]
+        step = WARP * _WARPS if together else WARP
+        parts = [self._pieces(addresses, lanes + at) for at in range(0, addresses.shape[1], step)]
+        readers, whose = self._warps.fours if together else (np.arange(len(first))[:, np.newaxis], slice(None))
+
+        def joined(parts: list[Words]) -> Matrices:
+            words = np.concatenate([part[readers].reshape(len(readers), step, -1) for part in parts], axis=1)
+            return _elements(words[:, : addresses.shape[1]], factor, rows)[whose]
+
+        found = joined([part for part, _ in parts])
         unset = None
         if any(part is not None for _, part in parts):
-            each = [np.zeros_like(part) if missing is None else missing for part, missing in parts]
-            missing = _elements(np.concatenate(each, axis=1)[:, :count], factor, rows)
+            missing = joined([np.zeros_like(part) if missing is None else missing for part, missing in parts])
             unset = np.where(missing != 0, np.int32(self._product.pc + 1), np.int32(0))
-        if factor.negative:
-            found = found ^ found.dtype.type(1 << factor.bits - 1)
         return found, unset
 
-    def _pieces(self, addresses: Numbers, together: bool) -> tuple[Words, Words | None]:
+    def _pieces(self, addresses: Numbers, pieces: Numbers) -> tuple[Words, Words | None]:
         """The words of one piece for each thread of the warps, and a mask of unset bytes. Some threads have none."""
-        machine, count = self._machine, addresses.shape[1]
-        padded = np.zeros((len(addresses), 1, WARP), np.int64)
-        padded[:, 0, :count] = addresses
-        value = from_array(self._warps.spread(padded)[0])
+        machine = self._machine
+        there = pieces < addresses.shape[1]
+        chosen = np.take_along_axis(addresses, np.where(there, pieces, 0), axis=1)
+        value = from_array(self._warps.spread(chosen[:, np.newaxis])[0])
         part = self._mask
-        if count < WARP:
-            part = machine.narrow(part, (np.arange(machine.shape.threads) % WARP < count).reshape(-1, 1))
+        if not there.all():
+            part = machine.narrow(part, self._warps.spread(there[:, np.newaxis])[0])
         words = np.zeros((machine.shape.lanes, _PIECE // 4), np.uint32)
         missing: Words | None = None
+        if part is not None and not part.count:
+            return self._by_warp(words), None
         for piece in split(machine, self._site, value, 0, part):
             data, valid = read_part(machine, piece, _PIECE)
             words[piece.lanes] = np.ascontiguousarray(data).view(np.uint32)
@@ -271,18 +277,14 @@ class _Reader:
                 bad = np.flatnonzero(~valid)
                 element = piece.allocation, int(piece.offsets[bad[0]]), int(piece.lanes[bad[0]])
                 machine.unset.note_element(self._product.pc, element)
-            told = self._of_two_warps(piece, together)
-            if told.lanes.size:
-                note(machine, access_to(told, self._site, Transfer(_LINE, self._groups[told.lanes])))
+            told = self._of_two_warps(piece)
+            note(machine, access_to(told, self._site, Transfer(_LINE, self._groups[told.lanes])))
         return self._by_warp(words), None if missing is None else self._by_warp(missing)
 
-    def _of_two_warps(self, piece: Part, together: bool) -> Part:
+    def _of_two_warps(self, piece: Part) -> Part:
         """Two threads of two warps for each piece, so none has it alone: four warps make the product together."""
         blocks = self._machine.shape.blocks
-        threads = piece.lanes // blocks
-        odd = threads // WARP % 2
-        if together:
-            return piece.some((odd + threads) % 2 == 0)
+        odd = piece.lanes // blocks // WARP % 2
         others = piece.lanes + (WARP - 2 * WARP * odd) * blocks
         return Part(piece.allocation, np.tile(piece.offsets, 2), np.concatenate((piece.lanes, others)))
 
@@ -290,6 +292,10 @@ class _Reader:
         grid = self._machine.shape.threads, self._machine.shape.blocks
         columns = [words[:, each].reshape(grid) for each in range(words.shape[1])]
         return self._warps.contents(columns).transpose(0, 2, 1)
+
+
+def _signed(elements: Matrices, sign: int, bits: int) -> Matrices:
+    return elements if sign > 0 else elements ^ elements.dtype.type(1 << bits - 1)
 
 
 def _missing_bytes(machine: Machine, piece: Part) -> Words:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.facts import Mistake
+from kernels.facts import Mistake, Operation
 from kernels.verdict import Severity, Verdict
 from tests.kernels.device.kernels import Found, Race, Story, line, only
 
@@ -437,6 +437,18 @@ STORIES = [
     store(P + 32, tile + 32, 128);  //@ last
     asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory"); }"""),
     _story("a load without its wait", Found(Verdict.DATA_RACE, "load"), _LOAD + "\n  P[t] = t;"),
+    _story("copies without bytes, for which nothing waits", list(range(64)), """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  tile[t] = 0;
+  if (t == 0) init(&bar, 1);
+  fence();
+  __syncthreads();
+  if (t == 0) {
+    load(tile, M, n > 64 ? 256 : 0, bar);
+    store(P, tile, n > 64 ? 256 : 0);
+  }
+  P[t] = M[t];"""),
     _story("a load that one thread waits for at the end", list(range(64)), _LOAD + """
   P[t] = t;
   if (t == 40) wait(bar, 0);"""),
@@ -516,6 +528,21 @@ STORIES = [
   wait(more, 0);
   P[t] = tile[63 - t];"""),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "operations"),
+    [
+        ("one of several blocks reads too early", [Operation.BULK_LOAD, None]),
+        ("a tile that changes before the store has read it", [Operation.BULK_STORE, None]),
+    ],
+)
+def test_a_race_names_the_operation(device, name, operations):
+    story = next(each for each in STORIES if each.name == name)
+
+    found = only(device.run(story.text, **story.launch))
+
+    assert [access.operation for access in found.facts.accesses] == operations
 
 
 @pytest.mark.parametrize("story", STORIES, ids=str)

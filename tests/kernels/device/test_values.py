@@ -89,6 +89,24 @@ __constant__ float* const nothing = nullptr;"""),
     Story("a module variable that points at another", [((5, 6, 7), (2, 3, 4))[t % 2][t % 3] for t in RANGE], """
   P[t] = tables[t % 2][t % 3];""", before="""__device__ float first[4] = {1, 2, 3, 4}, second[4] = {5, 6, 7, 8};
 __device__ float* tables[2] = {second, first + 1};"""),
+    Story("decimal numbers in inline assembly", [1500 * t + 98.0 for t in RANGE], """
+  double wide;
+  float v;
+  asm("{.reg .f32 f; mov.f32 f, 0.5; fma.rn.f32 %0, %1, 1.5e3, f; add.f32 %0, %0, -2.5;}" : "=f"(v) : "f"(M[t]));
+  asm("{.reg .f64 d; mov.f64 d, 1E2; add.f64 %0, d, 0.;}" : "=d"(wide));
+  P[t] = v + (float)wide;"""),
+    Story("policies of the cache change nothing", [3 * t for t in RANGE], """
+  __shared__ alignas(16) float tile[32];
+  unsigned long long last, first;
+  unsigned to = (unsigned)__cvta_generic_to_shared(tile + t);
+  float v;
+  asm("createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %0, 0.5;" : "=l"(last));
+  asm("createpolicy.range.L2::evict_first.L2::evict_unchanged.b64 %0, [%1], 64, 128;" : "=l"(first) : "l"(M));
+  asm("ld.global.nc.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(v) : "l"(M + t), "l"(last));
+  asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], 4, %2;" :: "r"(to), "l"(M + t), "l"(first));
+  asm volatile("cp.async.wait_all;");
+  asm volatile("st.global.L2::cache_hint.f32 [%0], %1, %2;" :: "l"(P + t), "f"(v), "l"(first) : "memory");
+  asm volatile("red.global.add.L2::cache_hint.f32 [%0], %1, %2;" :: "l"(P + t), "f"(2 * tile[t]), "l"(last));"""),
     Story("all dynamic arrays are one", [31 - t + 2 * t for t in RANGE], """
   int* counts = reinterpret_cast<int*>(tile + 32);
   tile[t] = M[t];

@@ -25,6 +25,8 @@ __device__ unsigned long long described(void* p) {
   : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) \
   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(described(b)))
 """
+_MINUS = _BEFORE.partition("#define with_registers")[2].replace("p, 1, 1, 0;", "p, -1, 1, 0;")
+_BEFORE += f"#define minus_registers{_MINUS}"
 _FILL = """
   __shared__ alignas(128) half a[1024], b[128];
   for (int i = t; i < 1024; i += 128) a[i] = __float2half(i % 7 - 3), b[i % 128] = __float2half(t % 5 - 2);  //@ fill
@@ -195,6 +197,8 @@ STORIES = [
     _story("one element of a piece is unset", Found(Verdict.UNINITIALIZED_READ, "multiply"), _FILL.replace(
            "a[i] = __float2half(i % 7 - 3)", "i == 9 ? 0 : (a[i] = __float2half(i % 7 - 3), 0)") + _ONCE + _DONE),
     _story("a left factor in registers", _ALL, _IN_REGISTERS + "\n  with_registers(d, f, b);" + _DONE),
+    _story("a left factor in registers, subtracted", [-each for each in _ALL],
+           _IN_REGISTERS + "\n  with_registers(d, f, b);".replace("with", "minus") + _DONE),
     # -- results and registers before the wait
     _story("a result that is changed before the wait", Found(Verdict.UNINITIALIZED_READ, "multiply"),
            _FILL + _ONCE + """
