@@ -18,7 +18,7 @@ from kernels.compile.compilation import Compilation, compile_source
 from kernels.device.counting.patterns import wavefronts
 from kernels.device.tensor.wgmma import warpgroup_form
 from kernels.launch import Launch
-from tests.gpu.driver import GPU
+from tests.gpu.driver import GPU, NoGPU
 
 _TIMES, _WARPS, _SHARED = 256, 4, 1 << 16
 _INDEX = "clocks.json"
@@ -144,7 +144,10 @@ def main() -> None:
     parser.add_argument("do", choices=["prepare", "run"])
     parser.add_argument("folder", type=Path)
     asked = parser.parse_args()
-    (prepare if asked.do == "prepare" else run)(asked.folder)
+    try:
+        (prepare if asked.do == "prepare" else run)(asked.folder)
+    except NoGPU as reason:
+        print(f"not run: {reason}")
 
 
 if __name__ == "__main__":
