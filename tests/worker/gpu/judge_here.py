@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -15,7 +16,7 @@ from kernels.judging.inputs import Matrix, expected_product, expected_sums, expe
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
 from tests.worker.gpu.measuring import judge_wire
-from worker.gpu.backend import Code, Memory
+from worker.gpu.backend import Backend, Code, Memory
 from worker.gpu.cpu_backend import CpuBackend
 from worker.gpu.judge.recipes import Recipe, recipes, values
 from worker.gpu.judge.verification import Judge
@@ -113,12 +114,13 @@ class Ran:
 
     case: CasePlan
     seed: int = 1
+    on: Callable[[], tuple[Backend, Judge]] = judge
     given: dict[str, Recipe] = field(init=False)
     memories: dict[str, Memory] = field(init=False)
     right: Matrix = field(init=False)
 
     def __post_init__(self) -> None:
-        self.backend, self.judge = judge()
+        self.backend, self.judge = self.on()
         self.judge.release()
         self.given = recipes(self.case, self.case.inputs, self.seed)
         self.memories = {each.name: self.backend.take(each.words, guarded=True) for each in self.case.matrices}

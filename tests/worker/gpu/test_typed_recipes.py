@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -11,12 +12,12 @@ from kernels.exercise import InputKind
 from kernels.exercise.product_types import ProductTypes
 from kernels.exercise.values import ElementType
 from kernels.judging.element_bits import DTYPES, numbers
-from kernels.judging.inputs import Matrix, to_memory
+from kernels.judging.inputs import Matrix, output_of, to_memory
 from tests.marks import linux
 from tests.worker.gpu.judge_here import COLUMN, ROW, TYPED, Ran, judge, product
-from worker.gpu.backend import Memory
+from worker.gpu.backend import Backend, Code, Memory
 from worker.gpu.judge.recipes import SPECIAL_EVERY, Kind, mixed, recipes, values
-from worker.gpu.judge.verification import Damage, Verified, Wrong
+from worker.gpu.judge.verification import Damage, Judge, Verified, Wrong
 from worker.gpu.operands import POISON_WORD
 
 INTEGERS = [InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT]
@@ -54,10 +55,13 @@ def changed(number: Matrix, kind: ElementType) -> Matrix:
 @linux
 @every
 def test_device_and_numpy_agree_on_every_bit(types: ProductTypes) -> None:
-    backend, judging = judge()
+    agree(*judge(), types)
+
+
+def agree(backend: Backend, judging: Judge, types: ProductTypes, rows: int = 3) -> None:
     wanted = [*((kind, LONG[types.result], 1) for kind in INTEGERS), *((KINDS[2], 9, seed) for seed in (4, 5))]
     for kind, inner, seed in wanted:
-        for recipe in recipes(product(kind, (3, inner, 5), (ROW, COLUMN, ROW), types), kind, seed).values():
+        for recipe in recipes(product(kind, (rows, inner, 5), (ROW, COLUMN, ROW), types), kind, seed).values():
             expected = to_memory(values(recipe), recipe.layout, recipe.type).view(np.uint8)
             memory = backend.take(-(-expected.size // 4), guarded=True)
             backend.fill(memory, 0xFFFF_FFFF)
@@ -110,17 +114,20 @@ def test_both_alternatives_of_a_permutation_have_all_digits(types: ProductTypes)
 @linux
 @each_pair
 def test_the_right_product_passes_and_no_other(types: ProductTypes, kind: InputKind) -> None:
-    """Then a last bit of an output and of an input differs, and a word after the other input."""
     layouts = (ROW, COLUMN, ROW) if types.left.bytes < 2 else (COLUMN, ROW, COLUMN)
-    ran = Ran(product(kind, (7, 19, 9), layouts, types), 3)
+    only_the_right_one_passes(Ran(product(kind, (7, 19, 9), layouts, types), 3))
+
+
+def only_the_right_one_passes(ran: Ran) -> None:
+    """The right output passes. Then a last bit of it and of an input differs, and a word after the other input."""
     assert ran.verified(2**63 - 3) == Verified()
     output = ran.right.copy()
-    output[3, 5] = changed(output[3, 5], types.result)
+    output[3, 5] = changed(output[3, 5], output_of(ran.case).type)
     ran.put(output)
     first = ran.memories["A"]
     ran.poke(first, 0, int(ran.backend.read(Memory(first.place, 1))[0]) ^ 1)
     ran.poke(ran.backend.guards(ran.memories["B"])[1], 2, 0)
-    wrong = Wrong(1, (3, 5), float(output[3, 5]), float(ran.right[3, 5]), lines=kind in INTEGERS)
+    wrong = Wrong(1, (3, 5), float(output[3, 5]), float(ran.right[3, 5]), lines=ran.case.inputs in INTEGERS)
     assert ran.verified() == Verified(wrong, {"A": Damage(1, 0, 0)}, {"B": Damage(1, 1, 2)})
 
 
@@ -188,3 +195,24 @@ def test_a_wide_double_uses_all_of_its_bits() -> None:
     plain = np.abs(values(replace(recipe, phase=SPECIAL_EVERY))).astype(np.int64)
     assert 0.95 * 2**40 < plain.max() < 2**40
     assert len(np.unique(plain & 0xFF)) == 256
+
+
+@pytest.fixture(scope="module")
+def on_gpu(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], tuple[Backend, Judge]]:
+    from worker.gpu.cupy_backend import opened
+    from worker.gpu.judge.code import judge_code
+    from worker.gpu.nvml import gpus
+
+    wire, backend = judge_code(gpus()[0].arch, tmp_path_factory.mktemp("judge")), opened("")()
+    both = backend, Judge(backend, Code(wire.ptx, wire.cubin_bytes))
+    return lambda: both
+
+
+@pytest.mark.gpu
+@every
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_gpu_makes_and_verifies_every_type(types: ProductTypes, kind: InputKind, on_gpu) -> None:
+    backend, judging = on_gpu()
+    agree(backend, judging, types, rows=301)
+    for layouts in ((ROW, COLUMN, ROW), (COLUMN, ROW, COLUMN)):
+        only_the_right_one_passes(Ran(product(kind, (70, 1100, 2100), layouts, types), 3, on_gpu))

@@ -63,13 +63,13 @@ struct Modular {
 // lowest: the exponent of the smallest element of the kind SELECTION
 //
 // A block handles HEIGHT rows. Values that depend only on the column are computed once for all rows. The loads of the
-// rows overlap, so no loop over columns needs to be unrolled. A block that needn't see whole rows handles WIDTH columns.
+// rows overlap, so no loop over columns needs to be unrolled. A block that needn't see whole rows handles a strip.
 struct Recipe {
     typedef int Integer;
     typedef u32 Bits;
     typedef float Number;
     typedef Wrapping Ring;
-    static constexpr u32 HEIGHT = 4, WIDTH = STRIP;
+    static constexpr u32 HEIGHT = 4;
     static constexpr float LARGEST = 0x1p27f;  // the bound of all correct outputs
     static constexpr u32 wide = 8191, more = 0, digits = 24;
     static constexpr u64 signs = 1;
@@ -86,7 +86,7 @@ struct TypedRecipe : Recipe {
     typedef u64 Bits;
     typedef double Number;
     typedef Modular Ring;
-    static constexpr u32 HEIGHT = 1, WIDTH = THREADS;
+    static constexpr u32 HEIGHT = 1;
     static constexpr double LARGEST = 0x1p57;
     u32 type, wide, more, digits, ones;
     u64 signs;
@@ -301,9 +301,9 @@ template <typename Body> __device__ __forceinline__ void forKind(u64 kind, Body 
 
 // Every element of this block's rows in its strip. Neighbouring threads have neighbouring columns.
 template <typename R, typename Body> __device__ __forceinline__ void forTile(u32 rows, u32 columns, Body body) {
-    u32 top = blockIdx.x * R::HEIGHT, left = blockIdx.y * R::WIDTH + threadIdx.x;
+    u32 top = blockIdx.x * R::HEIGHT, left = blockIdx.y * STRIP + threadIdx.x;
 #pragma unroll 1
-    for (u32 step = 0; step < R::WIDTH; step += THREADS) {
+    for (u32 step = 0; step < STRIP; step += THREADS) {
         u32 column = left + step;
         if (column >= columns) return;
 #pragma unroll

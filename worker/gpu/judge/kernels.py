@@ -180,8 +180,7 @@ def _shape(matrix: View) -> tuple[int, int]:
 
 def _tiles(rows: View, columns: View) -> tuple[int, int, int]:
     """The blocks for all elements of a matrix, or of a product of two."""
-    width = _THREADS if columns.typed else _STRIP
-    return _lines(rows)[0], -(-columns.columns // width), 1
+    return _lines(rows)[0], -(-columns.columns // _STRIP), 1
 
 
 def _lines(matrix: View) -> tuple[int, int, int]:
