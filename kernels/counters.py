@@ -49,6 +49,7 @@ class Run:
     tensor_work: the same, each times its time in sixteenths of an operation of half precision
     tensor_instructions: the instructions of warps for them
     product_bytes: what these read from shared memory
+    async_loads: the requests of loads that are asynchronous copies
     """
 
     access: Mapping[tuple[str, str], AccessSum]
@@ -62,6 +63,7 @@ class Run:
     tensor_work: int = 0
     tensor_instructions: int = 0
     product_bytes: int = 0
+    async_loads: int = 0
 
     @property
     def global_bytes(self) -> int:
@@ -141,8 +143,7 @@ class Totals:
         Counter("load requests", "requests", "loads of whole warps, each for up to 32 elements", *_LOADS))
     global_load_sectors: int = _kept(
         lambda run: run.access["global", "load"].sectors,
-        Counter("sectors loaded", "sectors", "pieces of 32 bytes that the loads touched", *_LOADS, 1,
-                better="less", compared="Sectors loaded from global memory"))
+        Counter("sectors loaded", "sectors", "pieces of 32 bytes that the loads touched", *_LOADS, 1))
     global_load_segments: int = _kept(lambda run: run.access["global", "load"].segments)
     global_load_efficiency: float = _kept(
         lambda run: run.access["global", "load"].efficiency,
@@ -162,6 +163,10 @@ class Totals:
     global_atomic_requests: int = _kept(
         lambda run: run.access["global", "atomic"].requests,
         Counter("atomic requests", "requests", "atomic updates of whole warps", *_ATOMICS))
+    async_load_requests: int = _kept(
+        lambda run: run.async_loads,
+        Counter("asynchronous loads", "requests", "those among the loads that go to shared memory without registers",
+                GLOBAL, "asynchronous loads"))
     bulk_load_requests: int = _kept(
         lambda run: run.access["global", "bulk load"].requests,
         Counter("bulk loads", "copies", "one instruction copies many bytes into shared memory, also of several blocks",
@@ -294,6 +299,8 @@ DERIVED: Mapping[str, Counter] = {
     "shared_wavefronts_per_request": Counter(
         of=lambda t: _each(t.shared_load_wavefronts + t.shared_store_wavefronts,
                            t.shared_load_requests + t.shared_store_requests)),
+    "read_sectors": Counter(better="less", compared="Sectors read from global memory",
+        of=lambda t: t.global_load_sectors + t.bulk_load_sectors),
     "shared_conflicts": Counter(better="less", compared="Bank conflicts",
         of=lambda t: t.shared_load_conflicts + t.shared_store_conflicts),
 }

@@ -63,6 +63,25 @@ class AccessKind(StrEnum):
     COPY = "copy", "copies asynchronously to", "copy"
 
 
+class Operation(StrEnum):
+    """An operation that goes on while its thread does. noun: in a sentence."""
+
+    _value_: str
+    noun: str
+
+    def __new__(cls, name: str, noun: str = "") -> Self:
+        """A member that equals its name."""
+        made = str.__new__(cls, name)
+        made._value_, made.noun = name, noun
+        return made
+
+    BULK_LOAD = "bulk_load", "bulk copy"
+    BULK_STORE = "bulk_store", "bulk copy"
+    REMOTE_STORE = "remote_store", "asynchronous store"
+    COPY = "copy", "`cp.async`"
+    PRODUCT = "product", "`wgmma`"
+
+
 @dataclass(frozen=True, slots=True)
 class Element:
     """An element of an array, or a variable without indices. text: names memory without a name in the source."""
@@ -81,12 +100,14 @@ class Access:
 
     thread: its index, with as many coordinates as its name
     block: the block's index, if the other thread is of another block
+    operation: the thread's operation that makes the access; None if the thread makes it itself
     """
 
     thread: tuple[int, ...]
     kind: AccessKind
     line: int | None
     block: tuple[int, ...] = ()
+    operation: Operation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,7 @@ def _candidates(subject: Subject) -> Iterator[_Candidate]:
     yield from _used_once(subject)
     yield from _queued_updates(subject)
     yield from _single_stage(subject)
+    yield from _through_registers(subject)
     yield from _small_tiles(subject)
 
 
@@ -137,6 +138,19 @@ def _single_stage(subject: Subject) -> Iterator[_Candidate]:
         "that tile. Keep several stages of tiles, and begin the next copies before you use a tile."
     )
     yield _Candidate(subject.totals.bulk_load_sectors / SECTORS_A_CYCLE, Advice(text, line))
+
+
+def _through_registers(subject: Subject) -> Iterator[_Candidate]:
+    """Tiles that threads load into registers and then store."""
+    totals, line = subject.totals, subject.busiest_line("global", Verb.LOAD)
+    copied = totals.async_load_requests + totals.bulk_load_requests
+    if line is None or copied or not (subject.of_tensor_cores and totals.shared_store_requests):
+        return
+    text = (
+        f"Line {line} loads tiles into registers, and threads then store them to shared memory. Asynchronous copies "
+        "(`cp.async`) need no registers, and run while the warps multiply."
+    )
+    yield _Candidate(float(totals.shared_store_wavefronts), Advice(text, line))
 
 
 def _small_tiles(subject: Subject) -> Iterator[_Candidate]:
@@ -222,11 +236,9 @@ def _other_banks(subject: Subject, access: AccessEvidence) -> str:
                 "Its rows start in the same banks. Give the tensor map a swizzle as wide as the rows, up to 128 bytes."
             )
         # One element more would move rows off the addresses that such an access needs.
-        longer = (
-            f"Make the rows of `{name or 'the array'}` {access.width} bytes longer, so that they start in other banks"
+        return (
+            f"Make the rows of `{name or 'the array'}` {access.width} bytes longer, so that they start in other banks."
         )
-        swizzled = f", or swizzle their pieces of {access.width} bytes" if subject.of_tensor_cores else ""
-        return f"{longer}{swizzled}."
     if not shape:
         return "Make `threadIdx.x` the last index, or make the rows of the array one element longer."
     if len(shape) == 1 or shape[-1] % 2:

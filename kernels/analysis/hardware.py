@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernels.analysis.merge_fit import Fit, Match, fit
 from kernels.analysis.sass import Sass
@@ -185,7 +185,15 @@ def _totals(hardware: Sequence[AccessCount], counts: Counts) -> Totals:
     work = [int(sum(row)) for row in zip(*_work(counts).values(), strict=True)] or _NO_WORK
     branches, divergent = (sum(int(item.values[row].sum()) for item in counts.branches) for row in (0, 1))
     access, ptx = _sums(hardware), _sums(counts.accesses)
-    return totals_of(Run(access, ptx, branches, divergent, *work))
+    run = Run(access, ptx, branches, divergent, *work)
+    return totals_of(replace(run, async_loads=_async_loads(counts.accesses)))
+
+
+def _async_loads(accesses: Sequence[AccessCount]) -> int:
+    """The requests of instructions that load and store at once."""
+    storing = {each.pcs for each in accesses if (each.space, each.verb) == ("shared", Verb.STORE)}
+    loads = [each for each in accesses if (each.space, each.verb) == ("global", Verb.LOAD) and each.pcs in storing]
+    return _sum(loads).requests
 
 
 def _sums(accesses: Sequence[AccessCount]) -> Mapping[tuple[str, str], AccessSum]:

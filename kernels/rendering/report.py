@@ -172,8 +172,10 @@ def evidence_text(report: Report, style: Style) -> list[str]:
 def figures(totals: Totals) -> list[str]:
     """The three most important numbers of a kernel."""
     sectors = number("global_load_sectors_per_request", totals)
+    copies = totals.bulk_load_requests and not totals.global_load_requests
+    loads = f"{short(totals.global_load_requests)} global load requests of {sectors:.2f} sectors"
     return [
-        f"{short(totals.global_load_requests)} global load requests of {sectors:.2f} sectors",
+        f"{short(totals.bulk_load_bytes)} bytes of bulk copies from global memory" if copies else loads,
         f"{totals.compute_to_memory:.2f} flops per global access",
         f"{short(number('shared_conflicts', totals))} passes lost to bank conflicts",
     ]

@@ -114,8 +114,8 @@ _REPAIRS: Mapping[Mistake, str] = {
     Mistake.PRINTF: "Give `printf`{at} one argument for each conversion in its format.",
     Mistake.ASSERTION: "Let the kernel work without the condition of the assertion{at}, or make the condition true.",
     Mistake.MATRIX: (
-        "Call it with all 32 threads of a warp and with the same arguments in each{at}. Blocks need a multiple of 32 "
-        "threads. For `wgmma`, the same holds for the 128 threads of four warps."
+        "Let all 32 threads of a warp execute the matrix instruction{at}, with the same arguments. A block needs a "
+        "multiple of 32 threads. `wgmma` needs the 128 threads of four warps."
     ),
     Mistake.TENSOR_MAP: (
         "Give each copy{at} the address of a parameter `const __grid_constant__ CUtensorMap`. Its box needs one "

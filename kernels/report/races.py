@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kernels.facts import AccessKind, Mistake
+from kernels.facts import AccessKind, Mistake, Operation
 from kernels.report.model import Step
 from kernels.report.source_facts import (
     code_between,
@@ -81,6 +81,17 @@ class Race:
         return any(access.kind is AccessKind.COPY for access in self.finding.facts.accesses)
 
     @property
+    def operation(self) -> Operation | None:
+        """The asynchronous operation that makes the first access."""
+        accesses = self.finding.facts.accesses
+        return accesses[0].operation if accesses else None
+
+    @property
+    def updates_together(self) -> bool:
+        """Whether both accesses are atomic updates."""
+        return {access.kind for access in self.finding.facts.accesses} == {AccessKind.UPDATE}
+
+    @property
     def same_in_blocks(self) -> bool:
         """Whether all blocks do the same, because the source never asks for the block."""
         code = code_of_all(self.lines)
@@ -154,13 +165,32 @@ _REGISTER_FENCE = (
     "If the fence is there, the compiler moved a write past it. Name each register before the fence: "
     '`asm volatile("" : "+f"(sum) :: "memory")`.'
 )
-_TRANSFER = (
-    "Wait for the asynchronous operation, at its barrier or for its group: {between}. Start the next one into the same "
-    "memory only after a barrier that follows the last use."
+_WAITS: Mapping[Operation | None, str] = {
+    Operation.BULK_LOAD: (
+        "Wait at the barrier to which the copy reports, in each thread that uses `{name}`: {between}. A block barrier "
+        "doesn't wait for the copy."
+    ),
+    Operation.BULK_STORE: (
+        "Let the thread that copies execute `cp.async.bulk.wait_group 0` {between}. Then call `__syncthreads()` before "
+        "other threads use the memory. To change the source, `wait_group.read` is enough."
+    ),
+    Operation.REMOTE_STORE: "Wait at the barrier to which the store reports, {between}.",
+    Operation.COPY: "Wait for the copy with `cp.async.wait_all`, or at the barrier to which it is handed: {between}.",
+    Operation.PRODUCT: (
+        "Execute `wgmma.wait_group.sync.aligned 0` {between}. Other warps and copies may use the memory only after a "
+        "barrier that follows."
+    ),
+    None: "Wait for the asynchronous operation {between}, at its barrier or for its group.",
+}
+"""How to wait for each operation. Reports of older versions don't know it."""
+_ONE_COPY = "Let one thread start the copy{first}, as in `if (threadIdx.x == 0)`. It copies for the whole block."
+_SCOPE = (
+    "Use atomics whose scope has both threads{first}. So write `atomicAdd` instead of `atomicAdd_block`, and "
+    "`.cluster` instead of `.cta`."
 )
 _EARLY_TRANSFER = (
-    "Start the asynchronous operation only after a barrier that follows the last use of `{name}` in other threads. "
-    "With several stages, wait for the barrier of the empty stage."
+    "Put `__syncthreads()` {between}, or wait there for the barrier of the empty stage. Other threads may still use "
+    "`{name}` when the asynchronous operation starts."
 )
 _WARP_ARRIVAL = (
     "Put `__syncwarp()` right before the arrival{arrival}. Let one thread of each warp arrive, and initialise the "
@@ -168,8 +198,8 @@ _WARP_ARRIVAL = (
 )
 _STORED_MATRIX = "Let each warp store its own tile of `{name}`{first}, or let one warp store it."
 _UNFINISHED = (
-    "Wait for the asynchronous operation{at} before the block ends, for its group or at its `cuda::barrier`. "
-    "Afterwards the block's shared memory may belong to another block."
+    "Before the block ends, wait for the operation{at}. After a bulk store, execute `cp.async.bulk.wait_group.read 0`. "
+    "For a load, wait at its barrier, and for `wgmma` with `wgmma.wait_group`."
 )
 
 _LIFETIME = (
@@ -190,12 +220,14 @@ _ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
     ("proxy_fence", lambda race: race.finding.facts.mistake is Mistake.PROXY_FENCE, _PROXY_FENCE),
     ("register_fence", lambda race: race.finding.facts.mistake is Mistake.REGISTER_FENCE, _REGISTER_FENCE),
     ("unfinished", lambda race: race.finding.facts.mistake is Mistake.UNFINISHED, _UNFINISHED),
-    ("transfer", lambda race: race.finding.facts.mistake is Mistake.TRANSFER, _TRANSFER),
+    ("one_copy", lambda race: race.finding.facts.together and race.operation is Operation.BULK_LOAD, _ONE_COPY),
+    ("transfer", lambda race: race.finding.facts.mistake is Mistake.TRANSFER, ""),
     ("warp_arrival", lambda race: bool(race.finding.facts.others_arrive), _WARP_ARRIVAL),
     ("early_transfer", lambda race: race.finding.facts.mistake is Mistake.EARLY_TRANSFER, _EARLY_TRANSFER),
     ("stored_matrix", lambda race: race.finding.facts.mistake is Mistake.STORED_MATRIX, _STORED_MATRIX),
     ("relaxed", lambda race: bool(race.finding.facts.relaxed_arrivals), _RELAXED),
     ("lifetime", lambda race: race.finding.facts.mistake is Mistake.CLUSTER_LIFETIME, _LIFETIME),
+    ("scope", lambda race: race.finding.facts.mistake is Mistake.CLUSTER_RACE and race.updates_together, _SCOPE),
     (
         "cluster_transfer",
         lambda race: race.finding.facts.mistake is Mistake.CLUSTER_RACE and race.copies,
@@ -242,6 +274,8 @@ def race_step(race: Race) -> Step:
         text += _braces(race)
     if key == "warp_arrival":
         text = text.replace("{arrival}", f" at {lines_named(race.finding.facts.others_arrive)}")
+    if key == "transfer":
+        text = _WAITS[race.operation]
     if key == "relaxed":
         text = text.replace("{relaxed}", f" at {lines_named(race.finding.facts.relaxed_arrivals)}")
     text = text if race.name else text.replace(" of `{name}`", "").replace(" `{name}`", "")

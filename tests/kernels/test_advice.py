@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.facts import Facts, Mistake
+from kernels.facts import Access, AccessKind, Facts, Incomplete, Mistake, Operation
 from kernels.launch import Launch
 from kernels.report import Report
 from kernels.verdict import Finding, Verdict
@@ -181,6 +181,45 @@ RACY = [
 
 
 @pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        *(
+            (Facts(Mistake.TRANSFER, accesses=(Access((0,), AccessKind.COPY, 1, operation=each),) * 2), words)
+            for each, words in [
+                (Operation.BULK_LOAD, "to which the copy reports"),
+                (Operation.BULK_STORE, "cp.async.bulk.wait_group"),
+                (Operation.REMOTE_STORE, "to which the store reports"),
+                (Operation.COPY, "cp.async.wait_all"),
+                (Operation.PRODUCT, "wgmma.wait_group"),
+                (None, "for its group"),
+            ]
+        ),
+        (Facts(Mistake.EARLY_TRANSFER, others_arrive=(5,)), "right before the arrival at line 5"),
+        (Facts(Mistake.CLUSTER_RACE, relaxed_arrivals=(5,)), "`.relaxed` at line 5"),
+        (Facts(Mistake.CLUSTER_RACE), "`cluster.sync()`"),
+        (replace(of_race("update", blocks=True, together=True), mistake=Mistake.CLUSTER_RACE), "whose scope"),
+    ],
+)
+def test_a_race_of_asynchronous_work_gets_its_own_advice(facts, words):
+    finding = Finding(Verdict.DATA_RACE, "", 1, 1, example=at("Mds[0][0]"), facts=facts)
+    assert words in advice_for(of(finding), RACY)
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        (Incomplete(1, 1, 1, 512, 256, (3,), (4,)), "Expect 256 bytes at line 3"),
+        (Incomplete(1, 1, 1, 512, 0, (3,), ()), "Pass this barrier"),
+        (Incomplete(1, 64, 32, 0, 0, (3,), ()), "32 more threads"),
+        (Incomplete(2, 64, 0, 0, 0, (3,), ()), "with parity 0"),
+    ],
+)
+def test_a_barrier_that_never_completes_gets_the_advice_of_what_it_lacks(facts, words):
+    finding = Finding(Verdict.TIME_LIMIT, "", 2, facts=Facts(Mistake.MBARRIER, incomplete=facts))
+    assert words in advice_for(of(finding), RACY)
+
+
+@pytest.mark.parametrize(
     ("element", "facts", "words"),
     [
         ("Mds[0][0]", of_race("write", together=True), "threadIdx.y"),
@@ -221,7 +260,6 @@ def test_two_stores_of_one_block_to_a_matrix_lead_to_the_guard_of_its_columns(bl
         (Verdict.RUNTIME_ERROR, 2, Mistake.MATRIX, "32 threads of a warp"),
         (Verdict.RUNTIME_ERROR, 2, Mistake.TENSOR_MAP, "__grid_constant__"),
         (Verdict.UNINITIALIZED_READ, 2, Mistake.TRANSFER, "wgmma.wait_group"),
-        (Verdict.DATA_RACE, 2, Mistake.CLUSTER_RACE, "`cluster.sync()`"),
     ],
 )
 def test_advice_fits_the_line_and_the_barrier(verdict, line, mistake, words):

@@ -22,6 +22,7 @@ from kernels.evidence import (
 )
 from kernels.occupancy import Occupancy
 from kernels.rendering.page.bounds import roofline_of
+from kernels.rendering.page.context import context
 from tests.kernels.analysed import analysed, solution
 from tests.kernels.subjects import subject
 from tests.kernels.test_checklist import SWAPPED
@@ -157,7 +158,7 @@ def test_a_pipeline_of_one_stage_is_told_of_more(stages):
     text = solution("hopper-wgmma").read_text("utf-8").replace("#define STAGES 2", f"#define STAGES {stages}")
     made = analysed(text, "hopper-wgmma", 128, ranking=128)
 
-    place = next(number for number, each in enumerate(text.splitlines(), 1) if "asm volatile(" in each and number > 40)
+    place = next(number for number, each in enumerate(text.splitlines(), 1) if "load(stages[stage].M" in each)
     assert [each.line for each in made.evidence.advice if "stages" in each.text] == [place] * (stages == 1)
     totals = made.evidence.totals
     assert (totals.bulk_load_bytes, totals.product_bytes) == (2 * 2 * 128**3 // 64, 2 * 2 * 128**3 // 64)
@@ -167,6 +168,8 @@ def test_a_pipeline_of_one_stage_is_told_of_more(stages):
     (light,) = made.evidence.light
     assert {"tensor", "bulk"} <= {each.resource for each in light.resources}
     assert made.arch == "sm_90a"
+    assert "tensor" in {view.key for view in context(made, text)["views"]}
+    assert "tensor" not in {view.key for view in context(analysed(TURNED, "tiled-square", 128, 32), TURNED)["views"]}
     roof = roofline_of(made)
     assert roof is not None
     assert roof.roofs.peak == pytest.approx(1.07e6, rel=0.01)
@@ -183,7 +186,8 @@ def bulk(verb: Verb = Verb.BULK_LOAD, *, copies: int = 16, sectors: int = 4096, 
 def on_tensor_cores(line: LineEvidence, limit: str = "tensor", times: float = 1, **totals: int) -> Subject:
     """A product on tensor cores. limit, times: what takes how many times as long as they do."""
     resources = [ResourceTime(key, "", time, "") for key, time in {"tensor": 1, limit: times}.items()]
-    made = Totals(warp_instructions=1000, flops=2 * 64**3, tensor_flops=2 * 64**3, bulk_load_requests=16, **totals)
+    kept = {"warp_instructions": 1000, "flops": 2 * 64**3, "tensor_flops": 2 * 64**3, "bulk_load_requests": 16}
+    made = Totals(**{**kept, **totals})
     light = Light("GPU", {}, tuple(resources), limit, times, 1)
     return replace(subject(), lines=(line,), totals=made, light=light)
 
@@ -197,6 +201,24 @@ def texts_of(made: Subject, *words: str) -> list[bool]:
 def test_copies_into_one_tile_are_told_of_stages(repeats, named):
     made = on_tensor_cores(bulk(repeats=repeats), bulk_load_sectors=4096, product_bytes=4096)
     assert [9] * named == [each.line for each in first_look(made) if "stages" in each.text]
+
+
+@pytest.mark.parametrize(
+    ("totals", "named"),
+    [
+        ({"shared_store_requests": 64, "shared_store_wavefronts": 256}, True),
+        ({"shared_store_requests": 64, "shared_store_wavefronts": 256, "async_load_requests": 64}, False),
+        ({}, False),
+    ],
+)
+def test_tiles_that_go_through_registers_are_told_of_asynchronous_copies(totals, named):
+    numbers = (16, 64, 2048, 32_768, 32_768, 1024, 1024, 256, 0, 0, 64, 1024, 0, 0)
+    made = on_tensor_cores(
+        LineEvidence(9, 2048, 64, 0, (AccessEvidence("global", Verb.LOAD, "M", *numbers),)),
+        bulk_load_requests=0,
+        **totals,
+    )
+    assert [each.line for each in first_look(made) if "cp.async" in each.text] == [9] * named
 
 
 @pytest.mark.parametrize(("sectors", "named"), [(8192, True), (4096, False)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -17,13 +18,16 @@ from kernels.analysis.sass import Sass, read_sass
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.counters import Totals
 from kernels.evidence import Basis, Light
+from kernels.exercise import find_exercise
 from kernels.launch import Launch
+from tests.kernels.analysed import analysed
 from tests.kernels.device.counted import FOLDER
 from tests.marks import linux
 from worker.sandbox.disassembler import disassemble
 
 _LONG = pytest.mark.long("counts ten kernels at two sizes; the short suite has the formulas by hand")
 H200 = device_named("h200")
+TENSOR_CORES = find_exercise("tensor-cores").solution.parent
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,24 @@ def test_what_limits_a_kernel_is_what_is_wrong_with_it():
     assert limits["register_blocked 8"] in {"fp32", "issue"}
 
 
+def _rungs() -> list[tuple[str, float]]:
+    """The rungs on tensor cores, with their GFLOPS at 4,096."""
+    rungs = tomllib.loads((TENSOR_CORES / "ladder.toml").read_text("utf-8"))
+    return [(name, rung["h200"]["gflops"]["4096"]) for name, rung in rungs.items()]
+
+
+@_LONG
+def test_no_rung_on_tensor_cores_was_measured_faster_than_its_bound_on_the_page():
+    rows = []
+    for name, speed in _rungs():
+        (bound,) = analysed(TENSOR_CORES / "ladder" / f"{name}.cu", "tensor-cores").evidence.light
+        assert bound.sizes["rows"] == 4096
+        assert speed < bound.gflops
+        rows.append(f"| {name} | {bound.gflops:,.0f} | {speed:,.0f} | {speed / bound.gflops:.0%} | {bound.limit} |")
+    page = (Path(__file__).parents[2] / "docs" / "speed-of-light.md").read_text(encoding="utf-8")
+    assert [line for line in page.splitlines() if line.startswith("| 0")] == rows
+
+
 # -- by hand -----------------------------------------------------------------------------------------------------------
 
 LAUNCH = Launch((132, 1, 1), (256, 1, 1), 0)
@@ -248,4 +270,5 @@ def _row(each: Measured, width: int, measured: float) -> str:
 def test_the_page_shows_these_bounds_beside_these_speeds():
     page = (Path(__file__).parents[2] / "docs" / "speed-of-light.md").read_text(encoding="utf-8")
     rows = [_row(each, *pair) for each in MEASURED for pair in zip(WIDTHS, each.speeds, strict=True)]
-    assert [line for line in page.splitlines() if line[-2:] == " |" and "GFLOPS" not in line] == rows
+    shown = [line for line in page.splitlines() if line[-2:] == " |" and "GFLOPS" not in line and line[:3] != "| 0"]
+    assert shown == rows

@@ -51,9 +51,7 @@ _FAULTS = {
     Verdict.RUNTIME_ERROR: FaultKind.TRAP,
 }
 
-_ENTRY = re.compile(
-    r"^\.visible \.entry (?P<name>[\w$]+)\((?:(?!^\.visible \.entry ).)*?^}\n", re.MULTILINE | re.DOTALL
-)
+_ENTRY = re.compile(r"^\.visible \.entry (?P<name>[\w$]+)\((?:.*\n)*?}\n", re.MULTILINE)
 """A kernel in the compiler's PTX. Other kernels of a module are skipped, because parsing them takes long."""
 
 Words = NDArray[np.uint32]
@@ -294,10 +292,7 @@ class CpuBackend:
 @lru_cache(maxsize=32)
 def _program(ptx: str, entry: str) -> Program:
     """A parsed kernel, cached because each job loads the judge's own kernels, which takes long."""
-    others = (found for found in _ENTRY.finditer(ptx) if found["name"] != entry)
-    for other in others:
-        ptx = ptx.replace(other[0], "")
-    program = device.load_program(ptx, entry)
+    program = device.load_program(_ENTRY.sub(lambda found: found[0] if found["name"] == entry else "", ptx), entry)
     device.check(program)
     return program
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from kernels.judging.inputs import Matrix
     from kernels.launch import Launch
 
+_STEPS_OF_COPIES = 8
+"""A block with bulk copies may take so many times as many steps, because a copy counts as many of them."""
+
 MOST_LINES = 400
 MOST_ELEMENTS = 3 * 2**24
 """Limit for the elements of all operands: 192 MiB, three matrices of 4,096 by 4,096."""
@@ -149,7 +152,7 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
         notes.append(f"The {left} lines with the fewest instructions are left out.")
     phases, stages, light = *_phases(request.phases), None
     if request.light is not None:
-        light = _light(request, loaded, request.light, sass)
+        light = _light(request, loaded, request.light, sass, copies=executed.totals.bulk_load_requests > 0)
     evidence = Evidence(
         extent=extent,
         lines=lines,
@@ -162,8 +165,13 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
     return AnalysisResponse(evidence, findings, _barriers(loaded.program, counts, case), light)
 
 
-def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass | None) -> Totals | None:
-    """The totals of a large launch. None if its blocks need each other, or if it fails there."""
+def _light(
+    request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass | None, *, copies: bool
+) -> Totals | None:
+    """The totals of a large launch. None if its blocks need each other, or if it fails there.
+
+    copies: whether it makes bulk copies
+    """
     from kernels.analysis.hardware import as_executed
     from kernels.analysis.scaling import TooManyBlocksError, plan_blocks, scaled
     from kernels.judging.judge import buffers
@@ -172,7 +180,8 @@ def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass 
     memory = buffers(case, _inputs(case))
     # More than the fewest blocks would only show that some differ, and a bound doesn't need that.
     blocks = plan_blocks(case.launch, 0)
-    run = _execute(request, loaded, case, memory, blocks, most=request.affordable // case.launch.threads)
+    most = request.affordable // case.launch.threads * (_STEPS_OF_COPIES if copies else 1)
+    run = _execute(request, loaded, case, memory, blocks, most=most, multiplies=False)
     if run.findings or run.counts is None:
         return None
     try:
@@ -259,6 +268,7 @@ def _execute(
     observe: bool = False,
     count: bool = True,
     most: int | None = None,
+    multiplies: bool = True,
 ) -> Execution:
     from kernels import device
     from kernels.judging.judge import arguments, constants, full_budget
@@ -280,6 +290,7 @@ def _execute(
         observe=observe and blocks is None,
         count=count,
         blocks=blocks,
+        multiplies=multiplies,
     )
 
 

@@ -24,7 +24,7 @@ from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.suspects import SuspectFinder
 from kernels.device.ptx.dataflow import maybe_unset
 from kernels.device.ptx.module import Reached, Register, Unsupported
-from kernels.device.ptx.program import Program, is_relaxed_arrival
+from kernels.device.ptx.program import Program
 from kernels.device.ptx.thread_dependence import polling_loads
 from kernels.device.state.findings import Described, Findings
 from kernels.device.state.geometry import Geometry, by_cluster
@@ -103,9 +103,6 @@ class _Prepared:
         self.polls = polling_loads(program)
         self.places = tuple(_machine_places(program))
         self.callers = _callers(program)
-        self.relaxed = tuple(
-            sorted({item.line or 0 for item in program.instructions if is_relaxed_arrival(item)} - {0})
-        )
         self.clean: dict[int, set[object]] = {}
 
     def counting(self, blocks: Sequence[int], threads: int) -> Counting | None:
@@ -134,8 +131,8 @@ def _callers(program: Program) -> Mapping[int | None, tuple[int, ...]]:
     """Return the lines of the kernel that call a helper function, by the helper's line that findings name."""
     found: dict[int | None, set[int]] = {}
     for item in program.instructions:
-        if item.inlined and item.line != item.inlined[-1]:
-            found.setdefault(item.line, set()).add(item.inlined[-1])
+        if item.call is not None:
+            found.setdefault(item.line, set()).add(item.call)
     return {line: tuple(calls) for line, calls in found.items()}
 
 
@@ -169,6 +166,7 @@ def run(
     watch: Unwatched | None = None,
     sizes: str = "",
     carries: bool = False,
+    multiplies: bool = True,
 ) -> Execution:
     """Run a kernel to its end, whatever it does, and return the results.
 
@@ -184,6 +182,7 @@ def run(
     watch: gets all events, if nothing looks for races
     sizes: of the case, for messages
     carries: whether a later launch gets all memory, not only values
+    multiplies: whether tensor cores change the sums. If not, a large launch can be counted in seconds
 
     raise (Unsupported): threads reach a feature that isn't emulated
     """
@@ -194,7 +193,9 @@ def run(
     def run_once(races: Unwatched, followed: frozenset[str], order: Schedule = schedule) -> _Launch:
         # An endless wait in another order proves nothing, so it needn't be long.
         allowed = budget if order is schedule else replace(budget, alone=0)
-        once = _Launch(prepared, launch, chosen, shapes or {}, allowed, observe=observe, sizes=sizes)
+        once = _Launch(
+            prepared, launch, chosen, shapes or {}, allowed, observe=observe, sizes=sizes, multiplies=multiplies
+        )
         once.execute(arguments, buffers, symbols or {}, state or {}, order, races, followed)
         return once
 
@@ -327,7 +328,7 @@ def _in_one_order(
     if not suspects:
         return _Ran(first.result, finder.old, finder.mixed)
     written |= suspects.block.keys() | suspects.grid.keys()
-    exact = RaceObserver(prepared.lines, prepared.relaxed, severity, suspects)
+    exact = RaceObserver(prepared.lowering.program, severity, suspects)
     try:
         result = run_once(exact, written).result
     except Unsupported:
@@ -344,7 +345,7 @@ def _unordered(prepared: _Prepared, run_once: _RunOnce, written: frozenset[str],
     written |= run_once(finder, written).missed
     suspects = finder.result()
     written |= suspects.block.keys() | suspects.grid.keys()
-    exact = RaceObserver(prepared.lines, prepared.relaxed, severity, suspects, by_order=True)
+    exact = RaceObserver(prepared.lowering.program, severity, suspects, by_order=True)
     try:
         findings = run_once(exact, written).result.findings
     except Unsupported:
@@ -386,8 +387,9 @@ class _Launch:
         *,
         observe: bool,
         sizes: str,
+        multiplies: bool = True,
     ) -> None:
-        self._observe = observe
+        self._observe, self._multiplies = observe, multiplies
         self._prepared = prepared
         self._program = prepared.lowering.program
         self._asked = launch
@@ -535,7 +537,7 @@ class _Launch:
         for first in reversed(every) if backwards else every:
             numbers = np.array(self._blocks[first : first + columns], np.int64)
             machine = self._machine(Geometry(self._launch, Shape(self._launch.threads, len(numbers)), numbers))
-            machine.backwards = backwards
+            machine.backwards, machine.multiplies = backwards, self._multiplies
             machine.alternates = schedule is Schedule.REVERSED
             races.start(machine)
             machine.races = races

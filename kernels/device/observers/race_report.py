@@ -11,7 +11,7 @@ from kernels.device.state.accesses import Kind
 from kernels.device.state.findings import Described, Findings
 from kernels.device.state.geometry import WARP, Geometry
 from kernels.device.state.machine import Machine
-from kernels.facts import Access, AccessKind, Element, Facts, Mistake
+from kernels.facts import Access, AccessKind, Element, Facts, Mistake, Operation
 from kernels.verdict import Example, Severity, Verdict
 from kernels.wording import at_line, lines_named
 
@@ -21,8 +21,9 @@ class Party:
     """One of two accesses that race: its block and thread by number, its kind and its line.
 
     value: for an atomic that sets a value, the value
-    transfer: whether it is an operation of the async proxy
+    operation: the operation of the thread that makes it; None if the thread makes it itself
     by_warp: whether all threads of its warp make it together
+    call: if its line is in a helper function, the kernel's line that calls it
     """
 
     block: int
@@ -30,8 +31,9 @@ class Party:
     kind: Kind
     line: int | None
     value: str = ""
-    transfer: bool = False
+    operation: Operation | None = None
     by_warp: bool = False
+    call: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Race:
 
     together: both are one execution of one instruction
     atomic: both are atomics, so only their order is open
+    calls: the kernel's lines that call the helper functions with the accesses, of all such races
     owner: the block whose shared memory it is, by number, in a launch with clusters
     unshown: the accesses are in order, but the later one is a transfer to which no fence has shown the earlier write
     """
@@ -53,6 +56,7 @@ class Race:
     atomic: bool = False
     unshown: bool = False
     owner: int | None = None
+    calls: frozenset[int] = frozenset()
 
     @property
     def apart(self) -> bool:
@@ -84,11 +88,12 @@ class RaceReport:
         """Count a race, and keep the best example."""
         key = frozenset({race.earlier.line, race.later.line}), race.severity, race.atomic, race.unshown
         known = self._races.get(key)
+        calls = frozenset(party.call for party in (race.earlier, race.later) if party.call is not None)
         if known is None:
-            self._races[key] = race
+            self._races[key] = replace(race, calls=calls)
         else:
             best = race if known.near and not race.near else known
-            self._races[key] = replace(best, count=known.count + race.count)
+            self._races[key] = replace(best, count=known.count + race.count, calls=known.calls | calls)
 
     def outlive(self, line: int | None, found: Outlived) -> None:
         """Count accesses of a line to memory of a block that may not exist then. Keep the first example."""
@@ -116,6 +121,7 @@ class RaceReport:
                 race.count,
                 partial(_described, machine, race, self._relaxed, block_barrier=block_barrier),
                 other_line=race.earlier.line,
+                calls=race.calls,
                 severity=race.severity,
             )
 
@@ -136,6 +142,24 @@ def _outlived(machine: Machine, line: int | None, found: Outlived, relaxed: tupl
     access = Access(geometry.named_thread(thread), _KINDS[found.kind], line, geometry.named_block(block))
     facts = Facts(Mistake.CLUSTER_LIFETIME, accesses=(access,), relaxed_arrivals=relaxed)
     return Example.at(found.element, block, (thread,)), message, facts
+
+
+def _who(party: Party, thread: str) -> str:
+    """The subject of a sentence: the thread, or its operation. Only a copy is something that the thread does itself."""
+    if party.operation is None or party.kind is Kind.COPY:
+        return thread
+    noun = party.operation.noun
+    of = thread[0].lower() + thread[1:]
+    return f"`wgmma` of {of}" if party.operation is Operation.PRODUCT else f"The {noun} of {of}"
+
+
+def _together(race: Race) -> str:
+    """Why two executions of one instruction race, if that isn't plain."""
+    if race.earlier.operation is Operation.BULK_LOAD:
+        return " One thread is enough to start it."
+    if race.earlier.kind is race.later.kind is Kind.UPDATE and _in_cluster(race):
+        return " The scope of each doesn't include the other thread."
+    return ""
 
 
 def _of_relaxed(lines: tuple[int, ...]) -> str:
@@ -177,11 +201,13 @@ def _described(machine: Machine, race: Race, relaxed: tuple[int, ...], *, block_
     )
     if race.together:
         threads = f"Thread {names[0]}{where} and thread {names[1]}{there}"
-        message = f"{threads} both {_verb(race, one, plural=True)} {element}{at_line(one.line)}.{end}"
+        message = (
+            f"{threads} both {_verb(race, one, plural=True)} {element}{at_line(one.line)}.{end or _together(race)}"
+        )
         return example, message, facts
     message = (
-        f"Thread {names[0]}{where} {_verb(race, one)} {element}{at_line(one.line)}."
-        f" {f'Thread {names[1]}{there}' if race.of_two else 'The same thread'} {_verb(race, other)} it"
+        f"{_who(one, f'Thread {names[0]}{where}')} {_verb(race, one)} {element}{at_line(one.line)}."
+        f" {_who(other, f'Thread {names[1]}{there}' if race.of_two else 'The same thread')} {_verb(race, other)} it"
         f"{at_line(other.line)}"
         f"{f'.{end}' if race.atomic else _missing(race, block_barrier=block_barrier)}{_of_relaxed(relaxed)}"
     )
@@ -209,11 +235,11 @@ def _mistake(race: Race) -> Mistake:
     one, other = race.earlier, race.later
     if race.unshown:
         return Mistake.PROXY_FENCE
-    if one.transfer:
+    if one.operation:
         return Mistake.TRANSFER
     if _in_cluster(race):
         return Mistake.CLUSTER_RACE
-    if other.transfer:
+    if other.operation:
         return Mistake.EARLY_TRANSFER
     stores = one.by_warp and other.by_warp and one.kind is other.kind is Kind.WRITE
     return Mistake.STORED_MATRIX if stores else Mistake.OTHER
@@ -238,6 +264,7 @@ def _accesses(geometry: Geometry, race: Race) -> tuple[Access, ...]:
             AccessKind.SET if party.value else _KINDS[party.kind],
             party.line,
             geometry.named_block(geometry.numbered(party.block)) if race.apart else (),
+            party.operation,
         )
         for party in (race.earlier, race.later)
     )
@@ -285,22 +312,28 @@ _PLURAL = {
 
 def _of_one_warp(race: Race, *, block_barrier: bool) -> bool:
     """Whether `__syncwarp()` would order the accesses."""
-    under_way = race.earlier.kind is Kind.COPY or race.earlier.transfer or race.later.transfer
+    under_way = race.earlier.kind is Kind.COPY or race.earlier.operation or race.later.operation
     return race.near and not (block_barrier or under_way or race.atomic or race.together)
+
+
+def _named(party: Party) -> str:
+    """An operation after a verb: `the bulk copy`."""
+    assert party.operation is not None
+    return party.operation.noun if party.operation.noun.startswith("`") else f"the {party.operation.noun}"
 
 
 def _missing(race: Race, *, block_barrier: bool) -> str:
     """Return the end of the sentences: what would order the two accesses."""
     if race.unshown:
         what = "come before" if race.later.kind.writes else "miss"
-        return f". Without `fence.proxy.async` between them, the asynchronous operation may {what} the write."
-    if race.earlier.transfer and not race.of_two:
-        return ". Between them, the thread doesn't wait for the asynchronous operation."
-    if race.earlier.transfer and (not race.apart or _in_cluster(race)):
-        return ". Between them, nothing waits for the asynchronous operation."
+        return f". Without `fence.proxy.async` between them, {_named(race.later)} may {what} the write."
+    if race.earlier.operation and not race.of_two:
+        return f". Between them, the thread doesn't wait for {_named(race.earlier)}."
+    if race.earlier.operation and (not race.apart or _in_cluster(race)):
+        return f". Between them, nothing waits for {_named(race.earlier)}."
     if _in_cluster(race):
         return ", with no barrier of the cluster between them."
-    if race.later.transfer and not race.apart:
+    if race.later.operation and not race.apart:
         return ", with no barrier between them."
     if race.apart:
         return ". Blocks run in any order, and `__syncthreads()` works only inside a block."

@@ -30,6 +30,7 @@ from kernels.device.observers.lifetimes import Lifetimes
 from kernels.device.observers.race_report import Party, Race, RaceReport, stored_text
 from kernels.device.observers.suspects import Flags, Suspects
 from kernels.device.ptx.module import Unsupported
+from kernels.device.ptx.program import Program, operation_of, relaxed_arrivals
 from kernels.device.state.accesses import Access, Kind, Strength, Transfer, Where
 from kernels.device.state.element_names import element_name, plain_name
 from kernels.device.state.findings import Findings
@@ -50,22 +51,13 @@ _FEW = 8
 class RaceObserver(Unwatched):
     """Follows one launch, chunk by chunk.
 
-    lines: the lines of the instructions
-    relaxed: the lines of relaxed arrivals
     severity: of a race between two threads of one warp
     by_order: whether to report atomics that don't commute, too. Such a kernel may be correct
     """
 
-    def __init__(
-        self,
-        lines: tuple[int | None, ...],
-        relaxed: tuple[int, ...],
-        severity: Severity,
-        suspects: Suspects,
-        *,
-        by_order: bool = False,
-    ) -> None:
-        self._lines = lines
+    def __init__(self, program: Program, severity: Severity, suspects: Suspects, *, by_order: bool = False) -> None:
+        self._program = program
+        self._lines = tuple(item.line for item in program.instructions)
         self._severity = severity
         self._suspects = suspects
         self._by_order = by_order
@@ -86,7 +78,7 @@ class RaceObserver(Unwatched):
         self._event = 0
         self._since = 0
         self._found = Counter[frozenset[int]]()
-        self._report = RaceReport(relaxed)
+        self._report = RaceReport(relaxed_arrivals(program))
 
     def start(self, machine: Machine) -> None:
         self._machine = machine
@@ -452,7 +444,9 @@ class RaceObserver(Unwatched):
         value = stored_text(int(entry["value"]), site.size) if site.stores else ""
         transfer = bool(entry["home"] < 0)
         who, line = (int(entry["block"]), int(entry["thread"])), self._lines[site.pc]
-        return Party(*who, site.kind, line, value, transfer, site.by_warp)
+        item = self._program.instructions[site.pc]
+        operation = operation_of(item) if transfer else None
+        return Party(*who, site.kind, line, value, operation, site.by_warp, item.call)
 
     def _settled(self, one: int, other: int) -> bool:
         """Whether so many races of two instructions are known that more would show nothing new."""

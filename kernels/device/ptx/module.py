@@ -130,6 +130,11 @@ class Instruction:
     inlined: tuple[int, ...] = ()
 
     @property
+    def call(self) -> int | None:
+        """The kernel's line that calls the helper function with its line; None in the kernel."""
+        return self.inlined[-1] if self.inlined and self.inlined[-1] != self.line else None
+
+    @property
     def counted_line(self) -> int | None:
         """The line for which it counts, which is the machine code's line too."""
         return self.inlined[0] if self.inlined else self.line

@@ -196,7 +196,7 @@ class _FunctionReader:
         self._variables = VariableReader(tokens, self._scopes.declare)
         self._line: int | None = None
         self._place = _Place()
-        self._places: dict[tuple[int, ...], _Place] = {}
+        self._places: dict[tuple[int, ...], list[_Place]] = {}
         self._own = False
         self.assembly: list[_Assembly] = []
 
@@ -327,16 +327,30 @@ class _FunctionReader:
                     self._tokens.integer()
             else:
                 raise Malformed(f"unexpected {word[:40]!r} in a location")
-        around = self._places.get(call) or self._own_place(call, "")
+        around = self._around(call)
         place = self._own_place(here, helper)
         self._own = bool(place.lines)
         place = _Place(place.lines + around.lines, place.helpers + around.helpers) if place.lines else around
-        self._places[here] = place
+        if place not in (known := self._places.setdefault(here, [])):
+            known.append(place)
         if place.lines:
             self._place, self._line = place, place.lines[0]
         elif _ends_with_barrier(function):
             # Compilers often move the head of a loop behind the barrier at its end. Its line would be misleading there.
             self._place, self._line = place, None
+
+    def _around(self, call: tuple[int, ...]) -> _Place:
+        """The place of a call. The compiler gives the calls around it only the first time, so there may be several.
+
+        Then it is the one nearest to the last place.
+        """
+
+        def common(place: _Place) -> int:
+            pairs = zip(reversed(place.lines), reversed(self._place.lines), strict=False)
+            return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+
+        known = self._places.get(call)
+        return self._own_place(call, "") if known is None else max(reversed(known), key=common)
 
     def _triple(self) -> tuple[int, ...]:
         return self._tokens.integer(), self._tokens.integer(), self._tokens.integer()
@@ -364,7 +378,6 @@ class _FunctionReader:
         self._tokens.expect(";")
 
     def _statement(self, function: Function) -> None:
-        in_assembly = self._tokens.in_assembly
         word = self._tokens.next()
         if self._tokens.accept(":"):
             word = self._scopes.resolve(word)
@@ -392,11 +405,11 @@ class _FunctionReader:
             # some of these have operands of an unusual form
             self._tokens.skip(start, ";")
             word, operands = "refuse", (Refusal(word, not_emulated(word)),)
-        lines = self._place.lines
-        if in_assembly and lines[1:] and self._own:
+        inlined = self._place.lines if len(self._place.lines) > 1 else ()
+        if inlined and self._own and self._tokens.in_assembly(start):
             self.assembly.append(_Assembly(function, len(function.body), self._place))
         word, operands = _without_policy(word, operands)
-        function.body.append(Instruction(word, operands, guard, self._line, lines if lines[1:] else ()))
+        function.body.append(Instruction(word, operands, guard, self._line, inlined))
 
     def _prototype(self) -> Signature:
         """Parse `(.param .b32 _) _ (.param .b64 _);`, the signature of a call through a pointer."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kernels.device.ptx.module import Address, Bounds, Instruction, Operand, Pair, Register, Variable, Vector
+from kernels.facts import Operation
 
 _BARRIERS = re.compile(r"(bar|barrier)(\.cta)?\.(sync|arrive|red)\b")
 _WARP_SYNCS = re.compile(r"bar\.warp\.sync|shfl\.sync|vote\.sync|match\.\w+\.sync|redux\.sync|elect\.sync|activemask")
@@ -78,10 +79,26 @@ def is_cluster_barrier(instruction: Instruction) -> bool:
     return instruction.opcode.startswith("barrier.cluster.")
 
 
-def is_relaxed_arrival(instruction: Instruction) -> bool:
-    """Whether threads arrive at a barrier of a cluster or in shared memory here, which orders nothing."""
+def operation_of(instruction: Instruction) -> Operation | None:
+    """The operation that an instruction starts, if it goes on while the thread does."""
     opcode = instruction.opcode
-    return opcode.startswith(("barrier.cluster.arrive.", "mbarrier.arrive")) and ".relaxed" in opcode
+    if opcode.startswith(("cp.async.bulk", "cp.reduce.async.bulk")):
+        return Operation.BULK_LOAD if is_mbarrier(instruction) else Operation.BULK_STORE
+    if opcode.startswith(("st.async", "red.async")):
+        return Operation.REMOTE_STORE
+    if opcode.startswith("cp.async"):
+        return Operation.COPY
+    return Operation.PRODUCT if is_product(instruction) else None
+
+
+def relaxed_arrivals(program: Program) -> tuple[int, ...]:
+    """Return the lines where threads arrive at a barrier of a cluster, or in shared memory, which orders nothing."""
+    arrivals = [
+        item
+        for item in program.instructions
+        if item.opcode.startswith(("barrier.cluster.arrive.", "mbarrier.arrive")) and ".relaxed" in item.opcode
+    ]
+    return tuple(sorted({item.line for item in arrivals if item.line is not None}))
 
 
 def is_warp_sync(instruction: Instruction) -> bool:

@@ -65,10 +65,9 @@ class Tokens:
                 found.setdefault(opened[-1], []).append(text)
         return found
 
-    @property
-    def in_assembly(self) -> bool:
-        """Whether this place is in inline assembly, by the compiler's comments around it."""
-        return bool(bisect_right(self._inline, self._at) % 2)
+    def in_assembly(self, place: int) -> bool:
+        """Whether a place is in inline assembly, by the compiler's comments around it."""
+        return bool(bisect_right(self._inline, place) % 2)
 
     def peek(self) -> str:
         return self._tokens[self._at][1] if self.left else ""

@@ -19,6 +19,7 @@ class _Counted:
     message: str
     facts: Facts
     count: int
+    calls: frozenset[int] | None
 
 
 _Key = tuple[Verdict, int | None, int | None, Severity]
@@ -47,11 +48,13 @@ class Findings:
         other_line: int | None = None,
         severity: Severity = Severity.ERROR,
         late: bool = False,
+        calls: frozenset[int] | None = None,
     ) -> None:
         """Count a finding.
 
         describe: returns the example, the sentence and its facts; it is called only the first time
         late: whether it says nothing new if another error names its line
+        calls: the kernel's lines that call the helper functions with its lines; None for all calls of them
         """
         key = (kind, line, other_line, severity)
         found = self._late if late else self._found
@@ -60,10 +63,10 @@ class Findings:
             known.count += count
         elif len(found) < MAX_FINDINGS:
             example, message, *facts = describe()
-            found[key] = _Counted(example, message, facts[0] if facts else Facts(), count)
+            found[key] = _Counted(example, message, facts[0] if facts else Facts(), count, calls)
 
-    def _calls(self, *lines: int | None) -> tuple[int, ...]:
-        found = {call for line in lines for call in self._callers.get(line, ())}
+    def _calls(self, known: frozenset[int] | None, *lines: int | None) -> tuple[int, ...]:
+        found = {call for line in lines for call in self._callers.get(line, ())} if known is None else known
         return tuple(sorted(found))[:_MOST_CALLS]
 
     def has(self, kind: Verdict) -> bool:
@@ -83,7 +86,7 @@ class Findings:
                 seen.example,
                 severity,
                 facts=seen.facts,
-                called_from=self._calls(line, other),
+                called_from=self._calls(seen.calls, line, other),
             )
             for (kind, line, other, severity), seen in (*self._found.items(), *late.items())
         )

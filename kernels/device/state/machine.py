@@ -36,6 +36,7 @@ class Machine:
     products: what threads did to the registers of products of four warps; made with the first use
     backwards: whether atomics of one instruction take effect from the last thread to the first
     alternates: whether this holds for every second such instruction only, so that two counters don't agree
+    multiplies: whether tensor cores change the sums
     asked_who_is_active: whether a thread executed `__activemask()`
     """
 
@@ -55,6 +56,7 @@ class Machine:
         "handed",
         "launch",
         "memory",
+        "multiplies",
         "output",
         "products",
         "races",
@@ -83,6 +85,7 @@ class Machine:
         self.epochs = np.zeros((1, self.shape.blocks), np.int64)
         self.steps = 0
         self.backwards = self.alternates = self._turned = False
+        self.multiplies = True
         self.asked_who_is_active = False
         self._everyone = np.ones((self.shape.threads, self.shape.blocks), np.bool_)
 

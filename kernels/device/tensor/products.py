@@ -23,6 +23,8 @@ def multiply_step(
 
     def multiply(machine: Machine, mask: Mask | None) -> None:
         warps = Warps(machine, mask, line, name)
+        if not machine.multiplies:
+            return
         a, b, c = (
             fragment.matrices(warps.gather(numbers, fragment.register_bits))
             for fragment, numbers in zip(fragments, sources, strict=True)

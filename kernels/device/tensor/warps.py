@@ -43,7 +43,8 @@ class Warps:
         count = int(present[warp, :, block].sum())
         lane = int(np.flatnonzero(present[warp, :, block])[0])
         thread = (int(warp) * WARP + lane) * self._machine.shape.blocks + int(block)
-        why = f"{name} needs all 32 threads of a warp, and {count} are there"
+        execute = "executes" if count == 1 else "execute"
+        why = f"{name} needs all 32 threads of a warp, but only {count} {execute} it"
         stop(self._machine, line, thread, count, why, Mistake.MATRIX)
 
     def gather(self, numbers: Sequence[int], bits: int) -> Words:
@@ -89,6 +90,14 @@ class Warps:
         if self._chosen is not None:
             return np.nonzero(self._chosen[: len(warps)])[0].astype(np.int64)
         return np.repeat(warps, self._machine.shape.blocks).astype(np.int64)
+
+    @property
+    def fours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The places of the four warps of each warpgroup, all of which take part, and the warpgroup of each warp."""
+        numbers, blocks = self.numbers, self._machine.shape.blocks
+        columns = np.arange(len(numbers)) % blocks if self._chosen is None else np.nonzero(self._chosen)[1]
+        _, whose = np.unique(numbers // 4 * blocks + columns, return_inverse=True)
+        return np.lexsort((numbers, whose)).reshape(-1, 4), whose
 
     def first_lane(self, number: int) -> int:
         """The first thread of one of the warps, as its place among all threads of the chunk."""

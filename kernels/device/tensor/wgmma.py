@@ -170,6 +170,8 @@ def _multiply(machine: Machine, mask: Mask | None, product: _Product) -> None:
     unfenced = registers_of(machine, rows).use(sums, factor, product.shape, lanes, groups[lanes])
     if unfenced.size:
         report_unfenced(machine, product.line, unfenced)
+    if not machine.multiplies:
+        return
     reader = _Reader(machine, mask, warps, product, groups)
     if isinstance(product.a, _Factor):
         a, missing_a = reader.read(product.a, warps.numbers % _WARPS * _ROWS, _ROWS)
@@ -233,32 +235,39 @@ class _Reader:
     ) -> tuple[Matrices, Origins | None]:
         """The rows of a factor from `first` on, for each warp, and the origins of unset elements.
 
-        together: whether all four warps read the same
+        together: whether all four warps read the same. Then each of them reads a quarter.
         """
         described = self._warps.gather([factor.register], 64).view(np.int64)[:, 0, 0]
         addresses = _addresses(self._machine, self._product.line, described, factor, first, rows)
-        count = addresses.shape[1]
-        parts = [self._pieces(addresses[:, at : at + WARP], together) for at in range(0, count, WARP)]
-        words = np.concatenate([part for part, _ in parts], axis=1)[:, :count]
-        found = _elements(words, factor, rows)
+        lanes = np.arange(WARP) + (self._warps.numbers % _WARPS * WARP if together else first * 0)[:, np.newaxis]
+        step = WARP * _WARPS if together else WARP
+        parts = [self._pieces(addresses, lanes + at) for at in range(0, addresses.shape[1], step)]
+        readers, whose = self._warps.fours if together else (np.arange(len(first))[:, np.newaxis], slice(None))
+
+        def joined(parts: list[Words]) -> Matrices:
+            words = np.concatenate([part[readers].reshape(len(readers), step, -1) for part in parts], axis=1)
+            return _elements(words[:, : addresses.shape[1]], factor, rows)[whose]
+
+        found = joined([part for part, _ in parts])
         unset = None
         if any(part is not None for _, part in parts):
-            each = [np.zeros_like(part) if missing is None else missing for part, missing in parts]
-            missing = _elements(np.concatenate(each, axis=1)[:, :count], factor, rows)
+            missing = joined([np.zeros_like(part) if missing is None else missing for part, missing in parts])
             unset = np.where(missing != 0, np.int32(self._product.pc + 1), np.int32(0))
         return found, unset
 
-    def _pieces(self, addresses: Numbers, together: bool) -> tuple[Words, Words | None]:
+    def _pieces(self, addresses: Numbers, pieces: Numbers) -> tuple[Words, Words | None]:
         """The words of one piece for each thread of the warps, and a mask of unset bytes. Some threads have none."""
-        machine, count = self._machine, addresses.shape[1]
-        padded = np.zeros((len(addresses), 1, WARP), np.int64)
-        padded[:, 0, :count] = addresses
-        value = from_array(self._warps.spread(padded)[0])
+        machine = self._machine
+        there = pieces < addresses.shape[1]
+        chosen = np.take_along_axis(addresses, np.where(there, pieces, 0), axis=1)
+        value = from_array(self._warps.spread(chosen[:, np.newaxis])[0])
         part = self._mask
-        if count < WARP:
-            part = machine.narrow(part, (np.arange(machine.shape.threads) % WARP < count).reshape(-1, 1))
+        if not there.all():
+            part = machine.narrow(part, self._warps.spread(there[:, np.newaxis])[0])
         words = np.zeros((machine.shape.lanes, _PIECE // 4), np.uint32)
         missing: Words | None = None
+        if part is not None and not part.count:
+            return self._by_warp(words), None
         for piece in split(machine, self._site, value, 0, part):
             data, valid = read_part(machine, piece, _PIECE)
             words[piece.lanes] = np.ascontiguousarray(data).view(np.uint32)
@@ -268,18 +277,14 @@ class _Reader:
                 bad = np.flatnonzero(~valid)
                 element = piece.allocation, int(piece.offsets[bad[0]]), int(piece.lanes[bad[0]])
                 machine.unset.note_element(self._product.pc, element)
-            told = self._of_two_warps(piece, together)
-            if told.lanes.size:
-                note(machine, access_to(told, self._site, Transfer(_LINE, self._groups[told.lanes])))
+            told = self._of_two_warps(piece)
+            note(machine, access_to(told, self._site, Transfer(_LINE, self._groups[told.lanes])))
         return self._by_warp(words), None if missing is None else self._by_warp(missing)
 
-    def _of_two_warps(self, piece: Part, together: bool) -> Part:
+    def _of_two_warps(self, piece: Part) -> Part:
         """Two threads of two warps for each piece, so none has it alone: four warps make the product together."""
         blocks = self._machine.shape.blocks
-        threads = piece.lanes // blocks
-        odd = threads // WARP % 2
-        if together:
-            return piece.some((odd + threads) % 2 == 0)
+        odd = piece.lanes // blocks // WARP % 2
         others = piece.lanes + (WARP - 2 * WARP * odd) * blocks
         return Part(piece.allocation, np.tile(piece.offsets, 2), np.concatenate((piece.lanes, others)))
 

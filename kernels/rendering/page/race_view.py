@@ -47,7 +47,7 @@ def race_view(report: Report) -> RaceView | None:
     if len(found) != 2 or not race.indices:
         return None
     first, second = (
-        Access(mark, _index(each.thread), each.kind.verb, each.line, _index(each.block))
+        Access(mark, _index(each.thread), each.kind.verb, each.line, _index(each.block), each.kind.noun)
         for mark, each in zip("AB", found, strict=True)
     )
     source, in_cluster = explanation_of(report), race.facts.mistake is Mistake.CLUSTER_RACE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.facts import Mistake
+from kernels.facts import Mistake, Operation
 from kernels.verdict import Severity, Verdict
 from tests.kernels.device.kernels import Found, Race, Story, line, only
 
@@ -528,6 +528,21 @@ STORIES = [
   wait(more, 0);
   P[t] = tile[63 - t];"""),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "operations"),
+    [
+        ("one of several blocks reads too early", [Operation.BULK_LOAD, None]),
+        ("a tile that changes before the store has read it", [Operation.BULK_STORE, None]),
+    ],
+)
+def test_a_race_names_the_operation(device, name, operations):
+    story = next(each for each in STORIES if each.name == name)
+
+    found = only(device.run(story.text, **story.launch))
+
+    assert [access.operation for access in found.facts.accesses] == operations
 
 
 @pytest.mark.parametrize("story", STORIES, ids=str)

@@ -93,13 +93,28 @@ __device__ __noinline__ void apart(float* s, int i) {
         ("set(s + t, 1);  //@ a\n  P[t] = two(s, 63 - t);  //@ b", ("a", "two"), "b"),
         ("both(s, t);  //@ a\n  P[t] = get(s + 63 - t);  //@ b", ("both", "b"), "a"),
         ("load<1>(s, M);  //@ a\n  P[t] = s[63 - t];  //@ b", ("load", "b"), "a"),
-        ("load<3>(s, M);  //@ a\n  __syncthreads();\n  load<1>(s, M);  //@ b\n  P[t] = s[t];", ("load", "load"), "ab"),
+        ("load<3>(s, M);  //@ a\n  __syncthreads();\n  load<1>(s, M);  //@ b\n  P[t] = s[t];", ("load", "load"), "a"),
+        (
+            "load<1>(s, M);  //@ a\n  P[t] = s[63 - t];  //@ b\n  __syncthreads();\n  load<1>(s, M);\n  P[t] += s[t];",
+            ("load", "b"),
+            "a",
+        ),
+        (
+            (
+                "auto fetch = [&](int k) {\n    __pipeline_memcpy_async(s + t, M + t + k, 4);\n"
+                "    __pipeline_memcpy_async(s + 64 + t, M + n + t + k, 4);  //@ c\n    __pipeline_commit();\n  };\n"
+                "  fetch(0);  //@ a\n  __pipeline_wait_prior(0);\n  P[t] = s[127 - t];  //@ b"
+            ),
+            "bc",
+            "a",
+        ),
         ("s[t] = 1;  //@ a\n  apart(s, 63 - t);  //@ b\n  P[t] = 1;", ("a", "apart"), "b"),
         ("auto own = [&](int i) { s[i] = 1; };  //@ a\n  own(t);  //@ b\n  P[t] = s[63 - t];  //@ c", "ac", "b"),
     ],
 )
 def test_a_finding_in_a_helper_names_the_call(device, body, named, calls):
-    text = f"{WRAPPERS}{HELPERS}{HEAD} {{\n  {THREAD}\n  __shared__ float s[128];\n  {body}\n}}"
+    before = "#include <cuda_pipeline.h>\n" if "pipeline" in body else ""
+    text = f"{before}{WRAPPERS}{HELPERS}{HEAD} {{\n  {THREAD}\n  __shared__ float s[128];\n  {body}\n}}"
 
     found = only(device.run(text, block=64, n=64, values=128))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kernels.analysis.hardware import as_executed
 from kernels.analysis.scaling import plan_blocks, scaled
 from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, Counts, Verb
 from tests.kernels.device.counted import FOLDER, Product, as_merged, conflicts, total
@@ -174,6 +175,8 @@ def test_an_asynchronous_copy_is_a_load_and_a_store(device):
     copies = [each for each in counts.accesses if each.line == line(COPY, "copy")]
 
     assert at(counts.accesses, COPY, "copy") == [("global", "load", "M", 16), ("shared", "store", "tile", 16)]
+    totals = as_executed(counts, None).totals
+    assert totals.async_load_requests == totals.global_load_requests > 0
     assert [field(each, "threads") for each in copies] == [[8], [32]]
     assert field(copies[0], "sectors") == [4]
     assert field(copies[1], "wavefronts") == [4]

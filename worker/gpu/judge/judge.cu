@@ -15,10 +15,7 @@ typedef unsigned long long u64;
 
 namespace {
 
-// A block has THREADS threads and handles ROWS rows. Values that depend only on the column are computed once for all
-// rows. The loads of the rows overlap, so no loop over columns needs to be unrolled. If a block needn't see whole rows,
-// it handles a strip of columns.
-constexpr u32 THREADS = 256, ROWS = 4, STRIP = 1024;
+constexpr u32 THREADS = 256, STRIP = 1024;
 constexpr u32 WHOLE_WARP = 0xFFFFFFFF;
 
 enum Kind { WIDE, NARROW, MANTISSAS, SELECTION, WHOLE };
@@ -64,12 +61,15 @@ struct Modular {
 // ones: the largest element of the kind NARROW, which is 1 for floats
 // signs: 1 if elements may be negative, otherwise 0
 // lowest: the exponent of the smallest element of the kind SELECTION
+//
+// A block handles HEIGHT rows. Values that depend only on the column are computed once for all rows. The loads of the
+// rows overlap, so no loop over columns needs to be unrolled. A block that needn't see whole rows handles WIDTH columns.
 struct Recipe {
     typedef int Integer;
     typedef u32 Bits;
     typedef float Number;
     typedef Wrapping Ring;
-    static constexpr u32 HEIGHT = ROWS, WIDTH = STRIP;
+    static constexpr u32 HEIGHT = 4, WIDTH = STRIP;
     static constexpr float LARGEST = 0x1p27f;  // the bound of all correct outputs
     static constexpr u32 wide = 8191, more = 0, digits = 24;
     static constexpr u64 signs = 1;
@@ -80,7 +80,7 @@ struct Recipe {
     u64 start, step;
 };
 
-// For a type that is only known at the launch.
+// For a type that is only known at the launch. The code for one element is long, so it isn't repeated for more rows.
 struct TypedRecipe : Recipe {
     typedef long long Integer;
     typedef u64 Bits;
@@ -355,14 +355,14 @@ template <typename Ring, u32 COUNT> __device__ __forceinline__ void addUp(u64 (&
 template <typename R, typename Vector>
 __device__ __forceinline__ void multiply(u64 *out, u32 rows, u32 columns, u64 kind, const R &recipe, Vector vector) {
     typedef typename R::Ring Ring;
-    u32 top = blockIdx.x * ROWS;
-    u64 sums[ROWS] = {};
+    u32 top = blockIdx.x * R::HEIGHT;
+    u64 sums[R::HEIGHT] = {};
     auto run = [&](auto known) {
 #pragma unroll 1
         for (u32 column = threadIdx.x; column < columns; column += THREADS) {
             u64 factor = vector(column);
 #pragma unroll
-            for (u32 i = 0; i < ROWS; i++) {
+            for (u32 i = 0; i < R::HEIGHT; i++) {
                 long long value = integer<decltype(known)::value>(recipe, top + i, column);
                 sums[i] = Ring::plus(sums[i], Ring::times(value, factor));
             }
@@ -375,7 +375,7 @@ __device__ __forceinline__ void multiply(u64 *out, u32 rows, u32 columns, u64 ki
         run(Known<NARROW>());
     addUp<Ring>(sums);
     if (threadIdx.x != 0) return;
-    for (u32 i = 0; i < ROWS && top + i < rows; i++) out[top + i] = sums[i];
+    for (u32 i = 0; i < R::HEIGHT && top + i < rows; i++) out[top + i] = sums[i];
 }
 
 // The vector for checking a product.
@@ -389,14 +389,14 @@ template <typename R, typename Read>
 __device__ __forceinline__ void compareRows(const u64 *expected, u64 *counter, u64 vector, u64 rows, u64 columns,
                                             Read read) {
     typedef typename R::Ring Ring;
-    u32 top = blockIdx.x * ROWS;
-    u64 sums[ROWS] = {};
+    u32 top = blockIdx.x * R::HEIGHT;
+    u64 sums[R::HEIGHT] = {};
     u32 bad = 0;  // one bit for each row
 #pragma unroll 1
     for (u32 column = threadIdx.x; column < columns; column += THREADS) {
         u64 factor = random<Ring>(vector, column);
 #pragma unroll
-        for (u32 i = 0; i < ROWS; i++) {
+        for (u32 i = 0; i < R::HEIGHT; i++) {
             if (top + i >= rows) break;
             typename R::Number value = read((top + i) * columns + column);
             // The first comparison is false for a NaN. Such an integer stays unchanged by the two conversions.
@@ -409,9 +409,9 @@ __device__ __forceinline__ void compareRows(const u64 *expected, u64 *counter, u
     // This is rare, so it may be slow.
     u32 badRows = 0;
     if (__syncthreads_or(bad != 0))
-        for (u32 i = 0; i < ROWS; i++) badRows |= (u32)(__syncthreads_or(bad >> i & 1) != 0) << i;
+        for (u32 i = 0; i < R::HEIGHT; i++) badRows |= (u32)(__syncthreads_or(bad >> i & 1) != 0) << i;
     if (threadIdx.x != 0) return;
-    for (u32 i = 0; i < ROWS && top + i < rows; i++) {
+    for (u32 i = 0; i < R::HEIGHT && top + i < rows; i++) {
         if (sums[i] == expected[top + i] && !(badRows >> i & 1)) continue;
         atomicAdd(counter, 1ull);
         atomicMax(counter + 1, ~(u64)(top + i));

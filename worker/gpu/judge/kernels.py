@@ -21,7 +21,7 @@ GUARD = 0x7FF5_A5A5
 """The content of guard zones: a NaN that differs from the outputs' NaN."""
 
 # As in judge.cu.
-_THREADS, _ROWS, _STRIP = 256, 4, 1024
+_THREADS, _STRIP = 256, 1024
 _SLOTS = 32
 _WORDS = 4
 
@@ -65,13 +65,14 @@ class JudgeKernels:
         return tuple(Count(int(count), (~int(last)) % (1 << 64) if count else 0) for count, last in pairs)
 
     def make(self, matrix: View, memory: Memory) -> None:
-        self._launch(_entry("make_matrix", matrix), _tiles(matrix), (memory, *_shape(matrix), *matrix.arguments()))
+        arguments: tuple[Argument, ...] = (memory, *_shape(matrix), *matrix.arguments())
+        self._launch(_entry("make_matrix", matrix), _tiles(matrix, matrix), arguments)
 
     def compare(self, matrix: View, memory: Memory) -> int:
         """Compare memory with a matrix, bit for bit. Returns the number of the count."""
         slot, counter = self._slot()
         arguments: tuple[Argument, ...] = (memory, counter, *_shape(matrix), *matrix.arguments())
-        self._launch(_entry("compare_matrix", matrix), _tiles(matrix), arguments)
+        self._launch(_entry("compare_matrix", matrix), _tiles(matrix, matrix), arguments)
         return slot
 
     def compare_words(self, zones: tuple[Memory, Memory], word: int) -> tuple[int, int]:
@@ -105,11 +106,10 @@ class JudgeKernels:
         kind: of the product's elements
         """
         slot, counter = self._slot()
-        grid = _grid(left, left.rows, right.columns)
         chosen, dense = (left, right) if left.kind is Kind.SELECTION else (right, left)
         shape = left.rows, right.columns, *_type(kind, left)
         arguments: tuple[Argument, ...] = (memory, counter, *shape, *chosen.arguments(), *dense.arguments())
-        self._launch(_entry("compare_selection", left), grid, arguments)
+        self._launch(_entry("compare_selection", left), _tiles(left, right), arguments)
         return slot
 
     def compare_sums(self, view: View, section: int, memory: Memory, shape: tuple[int, int], *, turned: bool) -> int:
@@ -135,9 +135,9 @@ class JudgeKernels:
         slot, counter = self._slot()
         inner, outer = self._scratch(right.rows, left.rows)
         vector = signed(vector)
-        lines = _lines(right.rows)
+        lines = _lines(right)
         self._launch(_entry("multiply_random", right), lines, (inner, vector, *_shape(right), *right.arguments()))
-        lines = _lines(left.rows)
+        lines = _lines(left)
         self._launch(_entry("multiply_vector", left), lines, (outer, inner, *_shape(left), *left.arguments()))
         arguments: tuple[Argument, ...] = (memory, outer, counter, vector, left.rows, right.columns)
         self._launch(_entry("compare_product", left), lines, (*arguments, *_type(kind, left)))
@@ -178,15 +178,13 @@ def _shape(matrix: View) -> tuple[int, int]:
     return matrix.rows, matrix.columns
 
 
-def _tiles(matrix: View) -> tuple[int, int, int]:
-    return _grid(matrix, matrix.rows, matrix.columns)
+def _tiles(rows: View, columns: View) -> tuple[int, int, int]:
+    """The blocks for all elements of a matrix, or of a product of two."""
+    width = _THREADS if columns.typed else _STRIP
+    return _lines(rows)[0], -(-columns.columns // width), 1
 
 
-def _grid(matrix: View, rows: int, columns: int) -> tuple[int, int, int]:
-    """The blocks for all elements of a matrix, or of a product with it."""
-    height, width = (1, _THREADS) if matrix.typed else (_ROWS, _STRIP)
-    return -(-rows // height), -(-columns // width), 1
-
-
-def _lines(rows: int) -> tuple[int, int, int]:
-    return -(-rows // _ROWS), 1, 1
+def _lines(matrix: View) -> tuple[int, int, int]:
+    """The blocks for whole rows."""
+    height = 1 if matrix.typed else 4
+    return -(-matrix.rows // height), 1, 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 
 from markupsafe import Markup
 
@@ -12,7 +11,7 @@ from kernels.rendering.page.charts import svg
 
 _WIDTH, _BAND = 330, 150
 _BOX, _SIDE = 96, 110
-_LETTERS = 15
+_LETTERS = 13
 """So many fit into a box."""
 _LEFT, _RIGHT, _MIDDLE = 0, _WIDTH - _BOX, (_WIDTH - _SIDE) / 2
 
@@ -24,6 +23,7 @@ class Access:
     mark: "A" or "B"
     thread: its index, as in `1,0`; verb: `reads`, `writes` or another access
     block: the block's index, if the other thread is of another block
+    noun: the access, if its verb is too long for the picture
     """
 
     mark: str
@@ -31,6 +31,7 @@ class Access:
     verb: str
     line: int | None
     block: str = ""
+    noun: str = ""
 
     def sentence(self, element: str) -> str:
         """`Thread (1,0) reads Mds[0][0] at line 20`."""
@@ -93,7 +94,7 @@ def _thread(access: Access, cell: tuple[float, float]) -> str:
     left, kind = access.mark == "A", access.mark.lower()
     x = _LEFT + 8 if left else _RIGHT - 8
     edge = (x + _BOX if left else x, 76.0)
-    words = [f"thread ({access.thread})", *wrap(access.verb, _LETTERS)]
+    words = [f"thread ({access.thread})", access.verb if len(access.verb) <= _LETTERS else access.noun]
     if access.block:
         words.insert(0, f"block ({access.block})")
     if access.line is not None:

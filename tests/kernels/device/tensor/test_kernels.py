@@ -123,3 +123,15 @@ STORIES = [
 @pytest.mark.parametrize("story", STORIES, ids=str)
 def test_a_story(device, story):
     story.check(device)
+
+
+def test_counts_are_the_same_if_tensor_cores_multiply_nothing(device):
+    story = STORIES[0]
+
+    runs = [device.run(story.text, **story.launch, count=True, multiplies=each) for each in (True, False)]
+
+    assert [ran.values["P"].any() for ran in runs] == [True, False]
+    whole, fast = (ran.counts for ran in runs)
+    assert [each.values.tolist() for each in whole.lines] == [each.values.tolist() for each in fast.lines]
+    assert [each.values.tolist() for each in whole.accesses] == [each.values.tolist() for each in fast.accesses]
+    assert sum(int(each.values[3].sum()) for each in fast.lines) == 2 * 16**3

@@ -316,3 +316,15 @@ def device() -> Device:
 @pytest.mark.parametrize("story", STORIES, ids=str)
 def test_a_story(device, story):
     story.check(device)
+
+
+def test_counts_are_the_same_if_tensor_cores_multiply_nothing(device):
+    story = next(each for each in STORIES if each.name == "two groups under way")
+
+    runs = [device.run(story.text, **story.launch, count=True, multiplies=each) for each in (True, False)]
+
+    assert [ran.values["P"].any() for ran in runs] == [True, False]
+    whole, fast = ([each.values.tolist() for each in ran.counts.lines] for ran in runs)
+    assert whole == fast
+    # four warps, four products of 64 by 8 by 16, with both factors in shared memory
+    assert sum(np.sum(each, axis=1)[5:] for each in fast).tolist() == [16, 4 * (64 + 8) * 32]
