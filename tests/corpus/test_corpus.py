@@ -34,7 +34,7 @@ ONE_SIZE = {
     "tiled-square": "Width=32",
     "tensor-mma": "rows=80",
     "hopper-wgmma": "rows=128",
-    "tensor-cores": "rows=144 integers_right",
+    "tensor-cores": "rows=144",
 }
 # The mistakes with asynchronous operations, as README.md names them, and the facts of their findings.
 MISTAKES = {
