@@ -34,7 +34,7 @@ ONE_SIZE = {
     "tiled-square": "Width=32",
     "tensor-mma": "rows=80",
     "hopper-wgmma": "rows=128",
-    "tensor-cores": "rows=144 integers_right",
+    "tensor-cores": "rows=144",
 }
 # The mistakes with asynchronous operations, as README.md names them, and the facts of their findings.
 MISTAKES = {
@@ -175,6 +175,9 @@ def test_a_wrong_kernel_gets_its_verdict_and_its_line(wrong):
     assert shown, in_words(report)
     if expected.mistake:
         assert any(finding.facts.mistake in MISTAKES[expected.mistake] for finding in shown), in_words(report)
+    if expected.mistake == "bytes":
+        phases = [finding.facts.incomplete for finding in shown if finding.facts.incomplete is not None]
+        assert any(phase.bytes != phase.expected_bytes for phase in phases), in_words(report)
 
 
 @linux

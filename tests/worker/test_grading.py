@@ -127,13 +127,20 @@ def test_a_compile_error_ends_the_job():
     assert len(stages.requests) == 1
 
 
-@pytest.mark.parametrize("kind", list(Failure))
+@pytest.mark.parametrize("kind", sorted(set(Failure) - {Failure.SOLUTION}))
 def test_a_check_that_dies_is_our_fault_and_says_nothing_of_the_inside(kind, caplog):
     report = grade(job(), FakeStages(checked=SandboxFailure(kind, "secret detail")))
     assert report.verdict is Verdict.SYSTEM_ERROR
     assert "not the cause" in report.message
     assert "secret" not in str(report)
     assert "secret detail" in caplog.text
+
+
+def test_a_solution_that_fails_is_not_the_kernels_fault_and_has_its_reason():
+    report = grade(job(), FakeStages(checked=SandboxFailure(Failure.SOLUTION, "It fails.")))
+    assert report.verdict is Verdict.SYSTEM_ERROR
+    assert "not the cause" in report.message
+    assert "It fails." in report.message
 
 
 def test_an_unknown_case_names_those_there_are():

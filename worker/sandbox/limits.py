@@ -40,7 +40,7 @@ class Failure(StrEnum):
 
 
 class SandboxFailure(Exception):
-    """A child gave no response. `detail` is for the log, never for a student."""
+    """A child gave no response. `detail` is for the log, never for a student, except about an exercise's solution."""
 
     def __init__(self, kind: Failure, detail: str = "") -> None:
         super().__init__(f"{kind}: {detail}" if detail else str(kind))
