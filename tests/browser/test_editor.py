@@ -106,6 +106,7 @@ def test_what_is_typed_before_the_editor_has_loaded_stays(page, bench):
     expect(editor(page)).to_contain_text("// acb")
 
 
+@_LONG
 def test_typing_over_the_whole_text_keeps_to_the_policy(page, bench):
     open_editor(page, lay_out(bench))
     editor(page).focus()
@@ -204,6 +205,7 @@ def test_marks_are_read_by_keyboard(page, bench):
     expect(page.locator(".cm-panel-lint")).to_contain_text(RACE["message"])
 
 
+@_LONG
 def test_a_link_goes_to_its_line(page, bench):
     open_editor(page, lay_out(bench))
     page.get_by_role("link", name="Line 6").click()
@@ -238,6 +240,7 @@ def test_tab_leaves_until_something_is_typed_and_again_after_escape(page, bench)
     assert handed_in(page, bench) == "    x"
 
 
+@_LONG
 def test_a_file_fills_it_and_undo_brings_back_what_was_there(page, bench):
     open_editor(page, lay_out(bench))
     given = {"name": "mine.cu", "mimeType": "", "buffer": b"__global__ void mine() {}\r\n"}

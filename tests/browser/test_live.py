@@ -100,6 +100,7 @@ def test_without_a_stream_the_state_is_asked_for(page, bench, progress):
     expect(live(page)).to_have_text("Compiling.")
 
 
+@pytest.mark.long("the short suite has the usual way of news to a page")
 def test_where_the_stream_is_refused_the_state_is_asked_for_until_it_is_back(page, bench, progress, complaints):
     complaints.allow("503|MIME type")
     address = lay_out(bench, progress, IMPATIENT)
@@ -128,6 +129,7 @@ def test_a_page_outlives_its_server(page, progress, complaints):
         progress.end()
 
 
+@pytest.mark.long("the short suite has the usual way of news to a page")
 def test_a_page_that_nobody_looks_at_gives_its_stream_back_and_still_learns(page, bench, progress):
     page.clock.install()
     page.goto(lay_out(bench, progress))
@@ -206,6 +208,7 @@ def answer(status_code: int) -> Callable[[Exchange], None]:
     return lambda exchange: exchange.give_json({}, status_code)
 
 
+@pytest.mark.long("the short suite has the usual way of news to a page")
 def test_what_is_graded_again_loads_the_page_anew_again(page, bench, progress):
     first, second = (f'{ADDRESSES} data-of="{number}"' for number in (1, 2))
     page.goto(lay_out(bench, progress, first))
@@ -228,6 +231,7 @@ def test_a_browser_that_remembers_nothing_says_how_to_go_on(page, bench, progres
     assert bench.asked.count("/") == 1
 
 
+@pytest.mark.long("the short suite has the usual way of news to a page")
 def test_where_nobody_waits_for_news_each_question_comes_late_and_tells_what_was_seen(page, bench, progress):
     page.add_init_script(_HURRIED)
     seen = []
