@@ -212,7 +212,7 @@ def test_the_digest_stays_with_a_new_title_and_handout_and_changes_with_a_case(f
             "[launch]",
             '[[goals]]\ntext = "few"\ncounter = "loads"\nat_most = 3\n[launch]',
             "goals[0].counter",
-            "no such counter; there are: branches, bulk_load_bytes",
+            "no such counter; there are: async_load_requests,",
         ),
         (
             "[launch]",
