@@ -10,7 +10,7 @@ from kernels.exercise.input_words import case_sizes
 from kernels.exercise.model import InputKind, Operation
 from kernels.facts import Mistake
 from kernels.launch import Launch, is_launch_comment
-from kernels.report.barriers import barrier_place, barrier_step, other_barrier
+from kernels.report.barriers import barrier_place, barrier_step, other_barrier, wrong_bytes
 from kernels.report.clues import Sizes, advice_of_clues, sizes_that_fail
 from kernels.report.guards import either_is_enough, filled, guard, limit_of_all, too_far
 from kernels.report.model import Report, Step
@@ -310,6 +310,9 @@ def _spread(launch: Launch) -> list[str]:
 
 
 def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
+    of_copy = leading[0].facts.mistake in {Mistake.TRANSFER, Mistake.EARLY_TRANSFER}
+    if of_copy and (step := wrong_bytes(report.findings)) is not None:
+        return step
     name = leading[0].array
     launch = report.launch
     return race_step(

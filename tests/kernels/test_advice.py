@@ -210,6 +210,7 @@ def test_a_race_of_asynchronous_work_gets_its_own_advice(facts, words):
     [
         (Incomplete(1, 1, 1, 512, 256, (3,), (4,)), "Expect 256 bytes at line 3"),
         (Incomplete(1, 1, 1, 512, 0, (3,), ()), "Pass this barrier"),
+        (Incomplete(2, 1, 1, 512, 2048, (3,), (4,)), "its copies at line 4 bring together"),
         (Incomplete(1, 64, 32, 0, 0, (3,), ()), "32 more threads"),
         (Incomplete(2, 64, 0, 0, 0, (3,), ()), "with parity 0"),
     ],
@@ -255,7 +256,7 @@ def test_two_stores_of_one_block_to_a_matrix_lead_to_the_guard_of_its_columns(bl
     ("verdict", "line", "mistake", "words"),
     [
         (Verdict.TIME_LIMIT, 1, Mistake.OTHER, "`grid=`"),
-        (Verdict.BARRIER_DIVERGENCE, 2, Mistake.MBARRIER, "init(&bar"),
+        (Verdict.BARRIER_DIVERGENCE, 2, Mistake.MBARRIER, "number of threads that arrive"),
         (Verdict.BARRIER_DIVERGENCE, 2, Mistake.EARLY_ARRIVAL, "before you arrive"),
         (Verdict.BARRIER_DIVERGENCE, 2, Mistake.NAMED_BARRIER, "number of threads"),
         (Verdict.BARRIER_DIVERGENCE, 2, Mistake.MATRIX, "matrix instruction"),
