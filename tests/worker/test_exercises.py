@@ -106,7 +106,9 @@ def test_an_untiled_kernel_is_accepted_as_tiled_and_misses_the_goal(cache, kept)
 
 STEPS = {
     "hopper-wgmma/bytes_of_one_tile": "barrier_bytes",
+    "hopper-wgmma/coordinates_swapped": "one_tile",
     "hopper-wgmma/parity_of_the_phase": "barrier_phase",
+    "tensor-wmma/half_sums": "narrow_sums",
     "tensor-pipeline/barrier_before_wait": "race.copy_barrier",
     "tensor-pipeline/fetch_before_barrier": "race.refill",
     "tensor-pipeline/no_barrier": "race.copy_barrier",
