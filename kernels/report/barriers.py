@@ -40,8 +40,7 @@ _OTHER_BARRIERS: Mapping[Mistake, str] = {
     ),
     Mistake.MATRIX: (
         "Let all 32 threads of the warp execute the matrix instruction{at}. Only a condition that whole warps share, "
-        "such as `threadIdx.x / 32 == 0`, may guard it. `wgmma` needs all four warps of a warpgroup, as in "
-        "`threadIdx.x / 128 == 0`."
+        "such as `threadIdx.x / 32 == 0`, may guard it.{warpgroup}"
     ),
 }
 """Advice for barriers other than `__syncthreads()`."""

@@ -109,6 +109,7 @@ STEPS = {
     "hopper-wgmma/coordinates_swapped": "one_tile",
     "hopper-wgmma/parity_of_the_phase": "barrier_phase",
     "tensor-wmma/half_sums": "narrow_sums",
+    "tensor-wmma/not_filled": "unwritten.fragment",
     "tensor-pipeline/barrier_before_wait": "race.copy_barrier",
     "tensor-pipeline/fetch_before_barrier": "race.refill",
     "tensor-pipeline/no_barrier": "race.copy_barrier",
