@@ -81,3 +81,10 @@ def test_more_stages_copy_further_ahead(stages, ahead):
     assert len(table.phases) == 4
     assert sum(state == "ahead" for _, state in held(table, "M")[0]) == ahead
     assert all([state for _, state in phase].count("used") == 1 for phase in held(table, "N"))
+
+
+def test_a_box_outside_of_its_tensor_has_no_tile_while_another_block_reads():
+    outside = "int top = rows - (int)blockIdx.y * TILE_M"
+    table = table_of("hopper-wgmma", "int top = blockIdx.y * TILE_M", f"\n//!tilelab cluster=(1, 2)\n{outside}")
+    assert table is not None
+    assert {stage.operand for stage in table.stages} == {"N"}
