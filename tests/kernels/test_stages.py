@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -81,3 +82,22 @@ def test_more_stages_copy_further_ahead(stages, ahead):
     assert len(table.phases) == 4
     assert sum(state == "ahead" for _, state in held(table, "M")[0]) == ahead
     assert all([state for _, state in phase].count("used") == 1 for phase in held(table, "N"))
+
+
+def test_a_phase_has_its_number_while_the_first_stage_is_empty():
+    table = table_of("hopper-wgmma")
+    assert table is not None
+    without = [stage.number == 0 for stage in table.stages]
+    phases = (
+        replace(phase, held=tuple(None if empty else at for at, empty in zip(phase.held, without, strict=True)))
+        for phase in table.phases
+    )
+    shown = render_stages(replace(table, phases=tuple(phases))).splitlines()[2:]
+    assert [line.split()[:2] for line in shown] == [["0", "1"], ["1", "1"], ["2", "1"], ["3", "1"]]
+
+
+def test_a_box_outside_of_its_tensor_has_no_tile_while_another_block_reads():
+    outside = "int top = rows - (int)blockIdx.y * TILE_M"
+    table = table_of("hopper-wgmma", "int top = blockIdx.y * TILE_M", f"\n//!tilelab cluster=(1, 2)\n{outside}")
+    assert table is not None
+    assert {stage.operand for stage in table.stages} == {"N"}
