@@ -177,6 +177,8 @@ class Facts:
     example: the message without the sentences of its diagnoses; "" without any
     relaxed_arrivals: the lines of relaxed arrivals in the kernel, if a race in a cluster may come from them
     others_arrive: if a thread uses a stage of a pipeline and never arrives, the lines where others do
+    copy_waits: if the first access of a race is a copy by `cp.async`, the lines where threads wait for such copies
+    waited: whether the thread of that copy waits for it before the second access
     incomplete: the barrier for which a thread waits without end
     """
 
@@ -193,6 +195,8 @@ class Facts:
     diagnoses: tuple[Diagnosed, ...] = ()
     relaxed_arrivals: tuple[int, ...] = ()
     others_arrive: tuple[int, ...] = ()
+    copy_waits: tuple[int, ...] = ()
+    waited: bool = False
     incomplete: Incomplete | None = None
 
     def diagnosis(self, *keys: str, in_all: bool = False) -> Diagnosed | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from kernels.analysis.remedies import COARSE, Bound, coalesced, coarsened, gain, tiled, undivided
+from kernels.analysis.remedies import COARSE, STORED_SUMS, Bound, coalesced, coarsened, gain, tiled, undivided
 from kernels.analysis.subject import WARP, Subject, line_of_most
 from kernels.counters import Totals
 from kernels.evidence import ChecklistRow, State, Verb
@@ -77,6 +77,16 @@ _OCCUPANCY_ADVICE = {
 }
 
 
+_COALESCED_LOADS = (
+    "Let neighbouring threads (in x) access neighbouring addresses. If the data has the other order, load it along its "
+    "rows into shared memory and transpose it there."
+)
+_COALESCED_STORES = (
+    "Let neighbouring threads (in x) write neighbouring addresses. If they have the other order, transpose the tile in "
+    "shared memory, and write it along its rows."
+)
+
+
 def _coalescing(subject: Subject) -> _Judged:
     accesses = list(subject.accesses("global", Verb.LOAD, Verb.STORE))
     moved = sum(access.sectors for _, access in accesses)
@@ -90,10 +100,9 @@ def _coalescing(subject: Subject) -> _Judged:
     worst = line_of_most(wasted)
     if worst is not None:
         evidence += f" Line {worst} causes most of the unneeded ones."
-    advice = (
-        "Let neighbouring threads (in x) access neighbouring addresses. If the data has the other order, load "
-        "it along its rows into shared memory and transpose it there."
-    )
+    stores = sum(subject.wasted_sectors(access) for _, access in subject.accesses("global", Verb.STORE))
+    stored = STORED_SUMS if subject.of_tensor_cores else _COALESCED_STORES
+    advice = stored if 2 * stores > sum(count for _, count in wasted) else _COALESCED_LOADS
     state = _graded(share, _GOOD_SECTORS, _FAIR_SECTORS)
     return _Judged(state, evidence, advice, coalesced(subject), worst, share)
 

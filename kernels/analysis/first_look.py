@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kernels.analysis.remedies import COARSE
+from kernels.analysis.remedies import COARSE, STORED_SUMS
 from kernels.analysis.subject import FLOAT, SECTOR, WARP, Subject, line_of_most
 from kernels.evidence import (
     INSTRUCTIONS_A_CYCLE,
@@ -35,6 +35,8 @@ _LONG_LOOP = 4
 _CLEARLY = 1.1
 _FEW_CONFLICTS = 0.05
 _USUAL_TILE = 16
+_FRAGMENT_ROW = 16
+"""The bytes that a fragment has of one row."""
 _VERBS = {Verb.LOAD: "reads", Verb.STORE: "writes", Verb.ATOMIC: "updates"}
 RIGHT_FIRST = Advice("The run showed errors. Correct them before you look at speed.")
 _NOUNS = {Verb.LOAD: "load", Verb.STORE: "store", Verb.ATOMIC: "update"}
@@ -98,7 +100,8 @@ def _candidates(subject: Subject) -> Iterator[_Candidate]:
     for line, access in subject.accesses("global", Verb.LOAD, Verb.STORE):
         yield _uncoalesced(subject, line.line, access)
     for line, access in subject.accesses("shared", Verb.LOAD, Verb.STORE):
-        yield _conflicts(subject, line.line, access)
+        if not _fits_fragments(subject, access):
+            yield _conflicts(subject, line.line, access)
     for line, access in subject.accesses("global", Verb.BULK_LOAD, Verb.BULK_STORE):
         yield from _narrow_boxes(subject, line.line, access)
     for line, access in subject.accesses("local"):
@@ -116,6 +119,12 @@ def _candidates(subject: Subject) -> Iterator[_Candidate]:
     yield from _single_stage(subject)
     yield from _through_registers(subject)
     yield from _small_tiles(subject)
+
+
+def _fits_fragments(subject: Subject, access: AccessEvidence) -> bool:
+    """Whether a store is to rows of a length that spares the loads of fragments all conflicts."""
+    loads = [each for _, each in subject.accesses("shared", Verb.LOAD) if each.name == access.name]
+    return access.verb is Verb.STORE and subject.of_tensor_cores and bool(loads) and not any(x.conflicts for x in loads)
 
 
 def _narrow_boxes(subject: Subject, line: int, access: AccessEvidence) -> Iterator[_Candidate]:
@@ -207,6 +216,8 @@ def _uncoalesced(subject: Subject, line: int, access: AccessEvidence) -> _Candid
 
 def _remedy(subject: Subject, access: AccessEvidence) -> str:
     if access.verb is Verb.STORE:
+        if subject.of_tensor_cores:
+            return STORED_SUMS
         return "Let neighbouring threads (threadIdx.x) write neighbouring elements."
     if subject.product is None:
         return "Let neighbouring threads (threadIdx.x) read neighbouring elements."
@@ -229,16 +240,17 @@ def _other_banks(subject: Subject, access: AccessEvidence) -> str:
     Another order of the indices doesn't help if the array is written by rows and read by columns.
     """
     name, shape = access.name, subject.shapes.get(access.name, ())
-    if access.width > FLOAT:
+    if access.width > FLOAT or subject.of_tensor_cores:
         totals = subject.totals
         if totals.bulk_load_requests and not totals.shared_store_requests:
             return (
                 "Its rows start in the same banks. Give the tensor map a swizzle as wide as the rows, up to 128 bytes."
             )
         # One element more would move rows off the addresses that such an access needs.
-        return (
-            f"Make the rows of `{name or 'the array'}` {access.width} bytes longer, so that they start in other banks."
-        )
+        rows = f"the rows of `{name}`" if name else "the array's rows"
+        width = max(access.width, _FRAGMENT_ROW) if subject.of_tensor_cores else access.width
+        stride = " Pass the new stride to `load_matrix_sync`, if you use it." if subject.of_tensor_cores else ""
+        return f"Make {rows} {width} bytes longer, so that they start in other banks.{stride}"
     if not shape:
         return "Make `threadIdx.x` the last index, or make the rows of the array one element longer."
     if len(shape) == 1 or shape[-1] % 2:

@@ -15,6 +15,10 @@ Bound = Callable[[Totals], float]
 _SECTORS_A_SEGMENT = 4
 COARSE = 4
 """The course's coarsening factor."""
+STORED_SUMS = (
+    "A matrix instruction decides which thread has which sum. Store neighbouring sums of a thread together, as a "
+    "`float2`, where rows begin at a multiple of 8 bytes. Or collect the tile in shared memory, and store its rows."
+)
 
 
 def gain(subject: Subject, bound: Bound | None, better: Totals) -> float | None:

@@ -10,7 +10,7 @@ from kernels.exercise.input_words import case_sizes
 from kernels.exercise.model import InputKind, Operation
 from kernels.facts import Mistake
 from kernels.launch import Launch, is_launch_comment
-from kernels.report.barriers import barrier_place, barrier_step, other_barrier
+from kernels.report.barriers import barrier_place, barrier_step, other_barrier, wrong_bytes
 from kernels.report.clues import Sizes, advice_of_clues, sizes_that_fail
 from kernels.report.guards import either_is_enough, filled, guard, limit_of_all, too_far
 from kernels.report.model import Report, Step
@@ -99,6 +99,7 @@ _LAUNCH_COMMENT = (
 )
 
 
+_WARPGROUP = " `wgmma` needs all four warps of a warpgroup, as in `threadIdx.x / 128 == 0`."
 _ONE_ERROR = "Correct this one error{first}. The compiler found no other."
 _REPAIRS: Mapping[Mistake, str] = {
     Mistake.PARAMETERS: "Write the expected parameters{first}. Then use their names in the kernel's body.",
@@ -115,7 +116,7 @@ _REPAIRS: Mapping[Mistake, str] = {
     Mistake.ASSERTION: "Let the kernel work without the condition of the assertion{at}, or make the condition true.",
     Mistake.MATRIX: (
         "Let all 32 threads of a warp execute the matrix instruction{at}, with the same arguments. A block needs a "
-        "multiple of 32 threads. `wgmma` needs the 128 threads of four warps."
+        "multiple of 32 threads.{warpgroup}"
     ),
     Mistake.TENSOR_MAP: (
         "Give each copy{at} the address of a parameter `const __grid_constant__ CUtensorMap`. Its box needs one "
@@ -143,6 +144,7 @@ def next_step(report: Report, lines: Sequence[str]) -> Step:
         first=_at(leading[:1]),
         end=_at(leading[:1]).removeprefix(" at"),
         between=barrier_place(leading or [first], lines),
+        warpgroup=_WARPGROUP if "wgmma" in code_of_all(lines) else "",
         element=f"`{first.example.element}`" if first.example and first.example.element else "one element",
     )
     return replace(step, text=text)
@@ -310,6 +312,9 @@ def _spread(launch: Launch) -> list[str]:
 
 
 def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
+    of_copy = leading[0].facts.mistake in {Mistake.TRANSFER, Mistake.EARLY_TRANSFER}
+    if of_copy and (step := wrong_bytes(report.findings)) is not None:
+        return step
     name = leading[0].array
     launch = report.launch
     return race_step(

@@ -24,8 +24,8 @@ from kernels.wording import lines_named, plural
 _OTHER_BARRIERS: Mapping[Mistake, str] = {
     Mistake.MBARRIER: (
         "Initialise the barrier{at} with the number of threads that arrive at it in each phase. If every thread of the "
-        "block arrives, write `init(&bar, blockDim.x * blockDim.y)`. Let each phase expect exactly the bytes that its "
-        "copies bring. Wait for the first phase with parity 0, for the next with 1, and so on."
+        "block arrives, this is `blockDim.x * blockDim.y`. Let each phase expect exactly the bytes that its copies "
+        "bring. Each barrier counts its own phases: wait for its first with parity 0, for its next with parity 1."
     ),
     Mistake.EARLY_ARRIVAL: (
         "Wait for the last phase of the barrier before you arrive at it again{at}. In a pipeline, wait until a stage "
@@ -40,8 +40,7 @@ _OTHER_BARRIERS: Mapping[Mistake, str] = {
     ),
     Mistake.MATRIX: (
         "Let all 32 threads of the warp execute the matrix instruction{at}. Only a condition that whole warps share, "
-        "such as `threadIdx.x / 32 == 0`, may guard it. `wgmma` needs all four warps of a warpgroup, as in "
-        "`threadIdx.x / 128 == 0`."
+        "such as `threadIdx.x / 32 == 0`, may guard it.{warpgroup}"
     ),
 }
 """Advice for barriers other than `__syncthreads()`."""
@@ -73,13 +72,23 @@ def other_barrier(finding: Finding) -> Step | None:
     return None if text is None else Step("other_barrier", text)
 
 
+def wrong_bytes(findings: Sequence[Finding]) -> Step | None:
+    """The step if a phase of a barrier never completes because of its bytes. Then its copies race, too."""
+    phases = (each.facts.incomplete for each in findings)
+    return next((_incomplete(each) for each in phases if each and each.bytes != each.expected_bytes), None)
+
+
 def _incomplete(phase: Incomplete) -> Step:
     """The step if a phase of a barrier in shared memory never completes."""
     copies, arrivals = (f" at {lines_named(each)}" if each else "" for each in (phase.copy_lines, phase.arrival_lines))
     if phase.bytes != phase.expected_bytes and not phase.bytes:
         return Step("barrier_bytes", "Pass this barrier to the copies for which it waits. So far, none reports to it.")
+    if phase.bytes > phase.expected_bytes:
+        text = f"Let each phase expect{arrivals} exactly the bytes that its copies{copies} bring together."
+        text += " So far, more bytes arrive than it expects. Multiply elements by their size."
+        return Step("barrier_bytes", text)
     if phase.bytes != phase.expected_bytes:
-        expect = f"Expect {phase.bytes:,} bytes{arrivals}" if phase.expected_bytes else "Expect the copied bytes"
+        expect = f"Expect {phase.bytes:,} bytes{arrivals}"
         text = f"{expect}, or let the copies{copies} bring {phase.expected_bytes:,}. Multiply elements by their size."
         return Step("barrier_bytes", text)
     if phase.arrivals:
@@ -88,8 +97,9 @@ def _incomplete(phase: Incomplete) -> Step:
         return Step("barrier_arrivals", text)
     return Step(
         "barrier_phase",
-        f"Let threads arrive in each phase that others wait for{arrivals}. Wait for the first phase with parity 0, for "
-        "the next with 1, and so on. If a stage is empty at the start, its first wait names parity 1.",
+        f"Each barrier counts its own phases. Wait{{at}} for its first with parity 0, for its next with parity 1. A "
+        "ring of stages has a barrier for each, so the parity changes only after a whole round. Or let threads "
+        f"arrive{arrivals} once more. If a stage is empty at the start, its first wait names parity 1.",
     )
 
 

@@ -47,8 +47,13 @@ _NARROW_TYPE = re.compile(
     r"^(?!\s*#\s*include).*(?:__half|\bhalf2?(?=\s+[A-Za-z_]|\s*\()|\(\s*half2?\s*\)|bfloat|2half|__h(?:add|mul|fma|sub)\b)"
 )
 _MASKED = re.compile(r"\b__(?:float_as_u?int|u?int_as_float)\b.{0,200}[&|]\s*+~?\s*+0x")
+_NARROW_INPUT = re.compile(r"\b__global__\b[^{]{0,800}\b(?:half2?|__half2?|__nv_bfloat16|CUtensorMap)\b")
+_NARROW_SUM = re.compile(
+    r"\baccumulator\b[^;]{0,200}\b(?:half|__half)\b|\b__h(?:add|mul|fma|sub)2?\b|mma\.[^;]{0,200}k\d+\.f16\b"
+)
+"""Sums of numbers that already have a narrower format."""
 _SMALL_ERROR = 2.0**-7
-_SAME_TILE = "loads the same tile"
+_SAME_TILE, _LOADS = "loads the same tile", "loads a tile"
 _MOST = 3
 _MOST_TILES = 16
 """More stored names, or more stores to tiles, take too long to follow."""
@@ -137,8 +142,7 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> Step | None:
         text = f"Line {number} sets `{name}` to 0 again for each tile. Set it once, before the loop at line {loop}."
         return Step("sum.reset", text)
     if _is_rounded(leading, lines):
-        text = f"Keep the numbers in `float`{_at(found)}. Other formats and masks cut off their last bits."
-        return Step("narrow_format", text)
+        return _rounded(found, lines)
     if (of_sum := sum_repair(leading.facts, lines)) is not None:
         return Step(of_sum.key, of_sum.text)
     if (exchange := _exchange(leading, found, lines)) is not None:
@@ -155,14 +159,17 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> Step | None:
         return Step(
             "tree_ends_early", f"Let the loop{at} run for `{head[1]}` = 1, too. This step adds the last two sums."
         )
-    if sizes_that_fail(report) is Sizes.LARGER_THAN_A_TILE:
-        at = _at(found) if len(found) == 2 else at
-        if {*labels.values()} == {_SAME_TILE}:
-            loads = "This load reads" if len(found) == 1 else "These loads read"
-            text = f"Use the number of the phase in the index{at}. {loads} the same tile in each phase."
-            return Step("same_tile", text)
-        return Step("one_tile", f"Look at the indices of the loads{at}. Each phase must load another tile.")
-    return None
+    return _one_tile(labels) if sizes_that_fail(report) is Sizes.LARGER_THAN_A_TILE else None
+
+
+def _one_tile(labels: Mapping[int, str]) -> Step:
+    loads = [line for line in sorted(labels) if labels[line] in {_SAME_TILE, _LOADS}]
+    at = _at(loads) if len(loads) <= 2 else ""
+    if {*labels.values()} == {_SAME_TILE}:
+        read = "This load reads" if len(loads) == 1 else "These loads read"
+        text = f"Use the number of the phase in the index{at}. {read} the same tile in each phase."
+        return Step("same_tile", text)
+    return Step("one_tile", f"Look at the indices of the loads{at}. Each phase must load another tile.")
 
 
 def _too_few_threads(report: Report) -> tuple[int, int] | None:
@@ -232,16 +239,33 @@ def _is_rounded(finding: Finding, lines: Sequence[str]) -> bool:
     """Whether the diagnosis is a narrower format, or the source has one and the example's error is as small."""
     if finding.facts.diagnosis("narrow_format"):
         return True
-    if not finding.facts.values or not any(map(_NARROW_TYPE.search, code_of_all(lines).split("\n"))):
+    if not finding.facts.values or not any(map(_narrow(lines).search, code_of_all(lines).split("\n"))):
         return False
     found, right = finding.facts.values
     return abs(found - right) <= _SMALL_ERROR * abs(right)
 
 
+def _has_narrow_inputs(lines: Sequence[str]) -> bool:
+    """Whether the kernel's parameters have a narrower type, or tensor maps hide their type."""
+    return _NARROW_INPUT.search(code_of_all(lines)) is not None
+
+
+def _narrow(lines: Sequence[str]) -> re.Pattern[str]:
+    """A pattern of the lines that round: any with a narrower type, or only sums if the inputs have one."""
+    return _NARROW_SUM if _has_narrow_inputs(lines) else _NARROW_TYPE
+
+
+def _rounded(found: Sequence[int], lines: Sequence[str]) -> Step:
+    if _has_narrow_inputs(lines):
+        return Step("narrow_sums", f"Keep the sums in `float`{_at(found)}. Only the inputs are narrower.")
+    text = f"Keep the numbers in `float`{_at(found)}. Other formats and masks cut off their last bits."
+    return Step("narrow_format", text)
+
+
 def _rounding_lines(lines: Sequence[str]) -> list[int]:
     """The lines with a narrower type; without any, the lines that mask bits of a float."""
     code = list(enumerate(code_of_all(lines).split("\n"), 1))
-    found = ([number for number, line in code if pattern.search(line)] for pattern in (_NARROW_TYPE, _MASKED))
+    found = ([number for number, line in code if pattern.search(line)] for pattern in (_narrow(lines), _MASKED))
     return next(filter(None, found), [])
 
 
@@ -293,7 +317,7 @@ def _tile_loads(report: Report, lines: Sequence[str]) -> Iterator[tuple[re.Patte
     load = rf"^[ \t]*+(?:{'|'.join(stored)})[ \t]*+\[.{{0,200}}?\][ \t]*+=(?!=)(?=.{{0,400}}\[)"
     if changing := _changing(load, lines):
         yield re.compile(rf"{load}(?!.{{0,400}}\b(?:{'|'.join(changing)})\b)"), _SAME_TILE
-    yield re.compile(load), "loads a tile"
+    yield re.compile(load), _LOADS
 
 
 def _changing(load: str, lines: Sequence[str]) -> set[str]:

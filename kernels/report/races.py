@@ -21,7 +21,7 @@ from kernels.report.source_facts import (
 )
 from kernels.source.loops import Statement
 from kernels.verdict import Finding, Verdict
-from kernels.wording import lines_named
+from kernels.wording import at_line, lines_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,12 @@ class Race:
     def copies(self) -> bool:
         """Whether a thread copies asynchronously."""
         return any(access.kind is AccessKind.COPY for access in self.finding.facts.accesses)
+
+    @property
+    def refills(self) -> bool:
+        """Whether the second access is an asynchronous copy, and the first isn't."""
+        kinds = [access.kind for access in self.finding.facts.accesses]
+        return kinds[1:] == [AccessKind.COPY] != kinds[:1]
 
     @property
     def operation(self) -> Operation | None:
@@ -196,6 +202,21 @@ _WARP_ARRIVAL = (
     "Put `__syncwarp()` right before the arrival{arrival}. Let one thread of each warp arrive, and initialise the "
     "barrier with the number of these warps. Or let every thread arrive. A wait for `wgmma` orders no other reads."
 )
+_REFILL = (
+    "Put `__syncthreads()` between the access{before} and the copy{after}. The copy may begin only after all threads "
+    "have used the old values of `{name}`."
+)
+_COPY_BARRIER = (
+    "Put `__syncthreads()` after the wait{waits}, and before the access{after}. A thread waits only for its own copies."
+)
+_COPY_OPEN = (
+    "Wait for this copy and then call `__syncthreads()`, both before the access{after}. The wait{waits} leaves its "
+    "group open, or comes too late. Each commit makes a group, also without copies. So commit once in each phase, and "
+    "leave only the groups open that this access doesn't need."
+)
+_COPY = (
+    "Wait for the copy with `__pipeline_wait_prior(0)` and then call `__syncthreads()`, both before the access{after}."
+)
 _STORED_MATRIX = "Let each warp store its own tile of `{name}`{first}, or let one warp store it."
 _UNFINISHED = (
     "Before the block ends, wait for the operation{at}. After a bulk store, execute `cp.async.bulk.wait_group.read 0`. "
@@ -241,11 +262,10 @@ _ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
     ("one_cell", lambda race: race.outside and race.one_store and race.in_block, _ONE_CELL),
     ("offset", lambda race: race.outside and race.one_store and race.same_in_blocks, _OFFSET),
     ("own_element", lambda race: race.outside and (not race.in_block or race.one_update), _OWN_ELEMENT),
-    (
-        "copy",
-        lambda race: race.copies,
-        "Wait for the copy with `__pipeline_wait_prior(0)`. Then put `__syncthreads()` {between}.",
-    ),
+    ("refill", lambda race: race.refills, _REFILL),
+    ("copy_barrier", lambda race: race.copies and race.finding.facts.waited, _COPY_BARRIER),
+    ("copy_open", lambda race: race.copies and bool(race.finding.facts.copy_waits), _COPY_OPEN),
+    ("copy", lambda race: race.copies, _COPY),
     ("own_cell", lambda race: race.one_store and "threadIdx.y" in race.spread, _OWN_CELL),
     ("one_cell", lambda race: race.one_store, _ONE_CELL),
     ("in_place", lambda race: race.in_place and not race.in_warps, _IN_PLACE),
@@ -274,12 +294,27 @@ def race_step(race: Race) -> Step:
         text += _braces(race)
     if key == "warp_arrival":
         text = text.replace("{arrival}", f" at {lines_named(race.finding.facts.others_arrive)}")
+    if key in {"refill", "copy_barrier", "copy_open", "copy"}:
+        text = _of_copy(race, text)
     if key == "transfer":
         text = _WAITS[race.operation]
     if key == "relaxed":
         text = text.replace("{relaxed}", f" at {lines_named(race.finding.facts.relaxed_arrivals)}")
     text = text if race.name else text.replace(" of `{name}`", "").replace(" `{name}`", "")
     return Step(f"race.{key}", text)
+
+
+def _of_copy(race: Race, text: str) -> str:
+    """The advice with the lines of both accesses and of the waits for copies."""
+    waits = race.finding.facts.copy_waits
+    places = {
+        "{before}": at_line(race.finding.other_line),
+        "{after}": at_line(race.finding.line),
+        "{waits}": f" at {lines_named(waits)}" if waits else "",
+    }
+    for word, place in places.items():
+        text = text.replace(word, place)
+    return text
 
 
 def only_updates(race: Finding, lines: Sequence[str]) -> bool:

@@ -40,6 +40,11 @@ _CELL = "Let the block write every cell of `{name}` that is read{at}, such as {e
 _ZERO = "A thread without an element writes 0, which adds nothing to a sum."
 _NEUTRAL = "A thread without an element writes a value that doesn't change the result."
 _VARIABLE = "Give each variable a first value before its use{at}, for example `float sum = 0.0f;`."
+_FRAGMENT = (
+    "Give each fragment its values before its use{at}: sums by `wmma::fill_fragment(sum, 0.0f)`, factors by "
+    "`wmma::load_matrix_sync`."
+)
+_WMMA = re.compile(r"\b(?:mma_sync|store_matrix_sync)\b")
 _MOST_STORES = 16
 _FOR_HEAD = re.compile(r"\bfor\s*+\([^;{}]{0,200}+;[^;{}]{0,200}+;[^;(){}]{0,200}+\)")
 _SUM = re.compile(r"\+=|\batomicAdd\b|(?<![\w.])(\w+)\s*=\s*\1\s*\+")
@@ -66,7 +71,10 @@ def unwritten_step(finding: Finding, lines: Sequence[str], *, padded: bool) -> S
 
 def _variable(finding: Finding, lines: Sequence[str]) -> Step:
     """The step for a variable, with the declaration that gives it no value if the line uses one."""
-    used = names_in(code_of(finding.line, lines))
+    code = code_of(finding.line, lines)
+    if _WMMA.search(code):
+        return Step("unwritten.fragment", _FRAGMENT)
+    used = names_in(code)
     for number in range(finding.line or 0, 0, -1):
         for declared in _DECLARED.findall(code_of(number, lines)):
             for name in map(str.strip, declared.split(",")):

@@ -210,6 +210,7 @@ def test_a_race_of_asynchronous_work_gets_its_own_advice(facts, words):
     [
         (Incomplete(1, 1, 1, 512, 256, (3,), (4,)), "Expect 256 bytes at line 3"),
         (Incomplete(1, 1, 1, 512, 0, (3,), ()), "Pass this barrier"),
+        (Incomplete(2, 1, 1, 512, 2048, (3,), (4,)), "its copies at line 4 bring together"),
         (Incomplete(1, 64, 32, 0, 0, (3,), ()), "32 more threads"),
         (Incomplete(2, 64, 0, 0, 0, (3,), ()), "with parity 0"),
     ],
@@ -224,7 +225,9 @@ def test_a_barrier_that_never_completes_gets_the_advice_of_what_it_lacks(facts, 
     [
         ("Mds[0][0]", of_race("write", together=True), "threadIdx.y"),
         ("Mds[0][0]", of_race(one_warp=True), "`__syncwarp()` between"),
-        ("Mds[0][0]", of_race("read", "copy"), "__pipeline_wait_prior"),
+        ("Mds[0][0]", of_race("copy", "read"), "__pipeline_wait_prior"),
+        ("Mds[0][0]", replace(of_race("copy", "read"), copy_waits=(5,), waited=True), "after the wait at line 5"),
+        ("Mds[0][0]", of_race("read", "copy"), "between the access at line 1 and the copy at line 1"),
         ("Mds[0][0]", of_race(), "A tile needs two"),
         ("part[0]", of_race(), "must reach it."),
         ("P[0][0]", of_race("update"), "another launch"),
@@ -253,7 +256,7 @@ def test_two_stores_of_one_block_to_a_matrix_lead_to_the_guard_of_its_columns(bl
     ("verdict", "line", "mistake", "words"),
     [
         (Verdict.TIME_LIMIT, 1, Mistake.OTHER, "`grid=`"),
-        (Verdict.BARRIER_DIVERGENCE, 2, Mistake.MBARRIER, "init(&bar"),
+        (Verdict.BARRIER_DIVERGENCE, 2, Mistake.MBARRIER, "number of threads that arrive"),
         (Verdict.BARRIER_DIVERGENCE, 2, Mistake.EARLY_ARRIVAL, "before you arrive"),
         (Verdict.BARRIER_DIVERGENCE, 2, Mistake.NAMED_BARRIER, "number of threads"),
         (Verdict.BARRIER_DIVERGENCE, 2, Mistake.MATRIX, "matrix instruction"),

@@ -107,6 +107,24 @@ def test_if_one_tile_alone_is_right_the_loads_of_tiles_are_shown():
     card = card_of(_wrong(passed=(1, 16), failed=(17, 32)), [source[0], *phases, *source[3:]])
     assert [line.number for line in card.excerpt if line.hit] == [4]
     assert "line 4" in card.step
+    copied = [source[0], "load(Ms, &map, ph * 16, top);", *source[3:]]
+    assert "line" not in card_of(_wrong(passed=(1, 16), failed=(17, 32)), copied).step, "the only known line stores"
+
+
+def test_narrow_inputs_leave_only_their_sums_to_be_rounded():
+    source = [
+        "__global__ void Product(const half* M, const half* N, float* P, int Width) {",
+        "__shared__ half Ms[16][16], Ns[16][16];",
+        "wmma::fragment<wmma::accumulator, 16, 16, 16, half> sum;",
+        "wmma::store_matrix_sync(&P[0], sum, Width, wmma::mem_row_major);",
+    ]
+    assert "line 3." in advice_for(_wrong("narrow_format"), source)
+    in_float = [line.replace("half>", "float>") for line in source]
+    close = _wrong()
+    (finding,) = close.findings
+    close = replace(close, findings=(replace(finding, facts=Facts(values=(2227.0, 2229.0))),))
+    assert "float" in advice_for(close, source)
+    assert "float" not in advice_for(close, in_float)
 
 
 def test_a_tree_that_ends_before_its_last_step_is_shown():

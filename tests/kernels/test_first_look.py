@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from kernels.analysis.checklist import checklist
 from kernels.analysis.first_look import first_look
 from kernels.analysis.subject import Subject
 from kernels.counters import Totals
@@ -219,6 +220,30 @@ def test_tiles_that_go_through_registers_are_told_of_asynchronous_copies(totals,
         **totals,
     )
     assert [each.line for each in first_look(made) if "cp.async" in each.text] == [9] * named
+
+
+def shared_access(verb: Verb, conflicts: int) -> LineEvidence:
+    numbers = (4, 64, 2048, 8192, 8192, 0, 0, 0, 64 + conflicts, conflicts, 64, 0, 64 + conflicts, conflicts)
+    access = AccessEvidence("shared", verb, "tile", *numbers)
+    return LineEvidence(7 if verb is Verb.LOAD else 8, 2048, 64, 0, (access,))
+
+
+@pytest.mark.parametrize(("of_loads", "of_stores", "lines"), [(192, 0, [7]), (0, 64, []), (192, 64, [7, 8])])
+def test_rows_that_spare_fragments_all_conflicts_keep_their_length(of_loads, of_stores, lines):
+    load, store = shared_access(Verb.LOAD, of_loads), shared_access(Verb.STORE, of_stores)
+    made = replace(on_tensor_cores(load, bulk_load_requests=0), lines=(load, store), shapes={"tile": (32, 12)})
+    found = [each for each in first_look(made) if "bank" in each.text]
+    assert sorted(each.line or 0 for each in found) == lines
+    assert all("16 bytes longer" in each.text for each in found)
+
+
+def test_sums_of_tensor_cores_are_not_exchanged_between_threads():
+    numbers = (4, 64, 2048, 8192, 8192, 512, 256, 128, 0, 0, 64, 512, 0, 0)
+    store = LineEvidence(9, 2048, 64, 0, (AccessEvidence("global", Verb.STORE, "P", *numbers),))
+    (found,) = (each.text for each in first_look(on_tensor_cores(store)) if each.line == 9)
+    assert "float2" in found
+    row = next(each for each in checklist(on_tensor_cores(store)) if each.key == "coalescing")
+    assert row.advice in found
 
 
 @pytest.mark.parametrize(("sectors", "named"), [(8192, True), (4096, False)])

@@ -104,6 +104,20 @@ def test_an_untiled_kernel_is_accepted_as_tiled_and_misses_the_goal(cache, kept)
     assert [goal.met for goal in report.evidence.goals] == [False]
 
 
+STEPS = {
+    "hopper-wgmma/bytes_of_one_tile": "barrier_bytes",
+    "hopper-wgmma/coordinates_swapped": "one_tile",
+    "hopper-wgmma/parity_of_the_phase": "barrier_phase",
+    "tensor-wmma/half_sums": "narrow_sums",
+    "tensor-wmma/not_filled": "unwritten.fragment",
+    "tensor-pipeline/barrier_before_wait": "race.copy_barrier",
+    "tensor-pipeline/fetch_before_barrier": "race.refill",
+    "tensor-pipeline/no_barrier": "race.copy_barrier",
+    "tensor-pipeline/no_empty_groups": "race.copy_open",
+    "tensor-pipeline/wait_for_too_few": "race.copy_open",
+}
+"""The next step after some wrong kernels, by its key."""
+
 WRONG = first_of_each(
     [(each.name, wrong) for each in EXERCISES.values() for wrong in wrong_kernels(each)],
     lambda named: named[1].verdicts,
@@ -117,6 +131,7 @@ def test_a_wrong_kernel_gets_its_verdict_and_line(named, cache, kept):
     name, wrong = named
     report = graded_file(name, wrong.file, cache, kept)
     assert wrong.shown_by(report.verdict, report.findings), (report.verdict, report.message)
+    assert report.explanation.advice == STEPS.get(f"{name}/{wrong.name}", report.explanation.advice)
 
 
 def test_every_exercise_of_other_types_or_computations_has_five_wrong_kernels():

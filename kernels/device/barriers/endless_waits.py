@@ -72,8 +72,9 @@ def _lack(wait: Awaited) -> str:
         return f"Its phase expects {plural(phase.expected_bytes, 'byte')}, but {came} arrived."
     if phase.arrivals:
         return f"Its phase needs {plural(phase.expected_arrivals, 'arrival')}, but only {phase.arrivals:,} came."
+    over = f"This barrier has completed {plural(phase.number - 1, 'phase')}."
     parity = f", which has parity {(phase.number - 1) % 2}" if wait.parity else ""
-    return f"No thread has arrived in its phase {phase.number:,}{parity}."
+    return f"{over} No thread has arrived in the next one{parity}."
 
 
 def _places(phase: Incomplete) -> str:

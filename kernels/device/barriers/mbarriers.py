@@ -38,7 +38,7 @@ from kernels.verdict import Example, Severity, Verdict
 from kernels.wording import plural
 
 _RANKS = 0xFFFF
-_VALID = "the present one of its `cuda::barrier` or the one before"
+_VALID = "the present one of its barrier or the one before"
 
 
 class _Uses:
@@ -82,7 +82,7 @@ class Mbarriers:
         act = self._action(use.verb)
         for part in split(machine, use.site, machine.registers[use.place.register], use.place.displacement, mask):
             if part.allocation.space != "shared":
-                self._stop(use, part.lanes, "it uses a `cuda::barrier` outside shared memory")
+                self._stop(use, part.lanes, "it uses a barrier object outside shared memory")
             self._check_owners(use, part)
             if isinstance(use.copy, BulkCopy | TensorCopy) and use.copy.ranks is not None:
                 self._copy_to_several(use, use.copy, use.copy.ranks, part)
@@ -155,7 +155,7 @@ class Mbarriers:
             self._stop(
                 use,
                 part.lanes[bad],
-                f"it makes a `cuda::barrier` for {count:,} threads, but 1 to {MOST_ARRIVALS:,} are allowed",
+                f"it makes a barrier in shared memory for {count:,} threads, but 1 to {MOST_ARRIVALS:,} are allowed",
             )
         first = self._next_lives(part) << LIFE_BITS
         self._set(part, States(sources, sources, first))
@@ -332,19 +332,19 @@ class Mbarriers:
         if part.owners is None or use.verb not in {Verb.INIT, Verb.INVAL, Verb.WAIT}:
             return
         if (other := part.owners != part.lanes % self._machine.shape.blocks).any():
-            self._stop(use, part.lanes[other], "it uses a `cuda::barrier` of another block for more than an arrival")
+            self._stop(use, part.lanes[other], "it uses another block's barrier for more than an arrival")
 
     def _check_arrivals(self, use: MbarrierUse, part: Part, states: States, total: Counts, sources: Counts) -> None:
         if (bad := sources < 1).any():
-            self._stop(use, part.lanes[bad], "it arrives at a `cuda::barrier` with a count below 1")
+            self._stop(use, part.lanes[bad], "it arrives at a barrier in shared memory with a count below 1")
         if (many := total > states.missing).any():
             came, missing, expected = (int(each[many][0]) for each in (total, states.missing, states.expected))
             known = f"It was initialised for {expected:,}" if missing == expected else f"It waits for {missing:,} more"
-            self._misused(use, part.lanes[many], f"{plural(came, 'thread')} arrive at this `cuda::barrier`. {known}.")
+            self._misused(use, part.lanes[many], f"{plural(came, 'thread')} arrive at this barrier. {known}.")
         for phase, lanes, _ in self._by_phase(part, states.phase):
             unaware = lanes[self._ordering.seen(phase.barrier).reshape(-1)[lanes] < phase.number]
             if unaware.size:
-                why = "{thread} arrives at a `cuda::barrier` without waiting for its last phase."
+                why = "{thread} arrives at a barrier in shared memory without waiting for its last phase."
                 self._misused(use, unaware, why, Mistake.EARLY_ARRIVAL)
         if not use.opens and (last := total == states.missing).any():
             self._stop(use, part.lanes[last], "its arrival completes a phase, which `.noComplete` rules out")
@@ -355,7 +355,7 @@ class Mbarriers:
         """Report that chance decides for which phase an arrival counts. `why` names the first thread as `{thread}`."""
         item = use.instruction
         if not self._trusted:
-            reason = "A `cuda::barrier` is not emulated if atomics or volatile loads order its uses."
+            reason = "Barriers in shared memory aren't emulated if atomics or volatile loads order their uses."
             raise Reached(item.opcode, item.line, reason)
 
         def describe() -> Described:
@@ -382,7 +382,7 @@ class Mbarriers:
         nobody = (states.missing == 0) & (states.expected > 0) & ~self._bytes.needed(part)
         broken = (states.missing > states.expected) | (states.phase < 0) | nobody
         if broken.any():
-            self._stop(use, part.lanes[broken], "it uses a `cuda::barrier` that has been overwritten")
+            self._stop(use, part.lanes[broken], "it uses a barrier in shared memory that has been overwritten")
         return states
 
     def _read(self, part: Part) -> tuple[States, NDArray[np.bool_] | None]:

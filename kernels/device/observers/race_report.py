@@ -24,6 +24,7 @@ class Party:
     operation: the operation of the thread that makes it; None if the thread makes it itself
     by_warp: whether all threads of its warp make it together
     call: if its line is in a helper function, the kernel's line that calls it
+    waited: whether its thread waits for the copy before the other access
     """
 
     block: int
@@ -34,6 +35,7 @@ class Party:
     operation: Operation | None = None
     by_warp: bool = False
     call: int | None = None
+    waited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +79,12 @@ class RaceReport:
     """Collects the races of one launch. It prefers examples with threads of two warps, which show more.
 
     relaxed: the lines of relaxed arrivals, which may be the cause of races in a cluster
+    waits: the lines of waits for copies by `cp.async`
     """
 
-    def __init__(self, relaxed: tuple[int, ...]) -> None:
+    def __init__(self, relaxed: tuple[int, ...], waits: tuple[int, ...]) -> None:
         self._relaxed = relaxed
+        self._waits = waits
         self._races: dict[tuple[frozenset[int | None], Severity, bool, bool], Race] = {}
         self._outlived: dict[tuple[int | None, bool], Outlived] = {}
 
@@ -119,7 +123,7 @@ class RaceReport:
                 Verdict.ORDER_DEPENDENT if race.atomic else Verdict.DATA_RACE,
                 race.later.line,
                 race.count,
-                partial(_described, machine, race, self._relaxed, block_barrier=block_barrier),
+                partial(_described, machine, race, self._relaxed, self._waits, block_barrier=block_barrier),
                 other_line=race.earlier.line,
                 calls=race.calls,
                 severity=race.severity,
@@ -170,10 +174,12 @@ def _of_relaxed(lines: tuple[int, ...]) -> str:
     return f" The {several} at {lines_named(lines)} {'are' if lines[1:] else 'is'} relaxed, which orders nothing."
 
 
-def _described(machine: Machine, race: Race, relaxed: tuple[int, ...], *, block_barrier: bool) -> Described:
+def _described(
+    machine: Machine, race: Race, relaxed: tuple[int, ...], waits: tuple[int, ...], *, block_barrier: bool
+) -> Described:
     """Return the example, its sentences and their facts.
 
-    relaxed: the lines of relaxed arrivals
+    relaxed, waits: the lines of relaxed arrivals, and of waits for copies
     block_barrier: whether a race of the launch needs `__syncthreads()`, because `__syncwarp()` is not enough
     """
     geometry = machine.geometry
@@ -198,6 +204,8 @@ def _described(machine: Machine, race: Race, relaxed: tuple[int, ...], *, block_
         one_warp=one_warp,
         relaxed_arrivals=relaxed,
         others_arrive=lines,
+        copy_waits=waits if one.kind is Kind.COPY else (),
+        waited=one.waited,
     )
     if race.together:
         threads = f"Thread {names[0]}{where} and thread {names[1]}{there}"
@@ -338,6 +346,8 @@ def _missing(race: Race, *, block_barrier: bool) -> str:
     if race.apart:
         return ". Blocks run in any order, and `__syncthreads()` works only inside a block."
     if race.earlier.kind is Kind.COPY:
-        return ". A wait for the copy and then `__syncthreads()` are missing between them."
+        if race.earlier.waited:
+            return ". The wait for the copy is there, but `__syncthreads()` is missing after it."
+        return ". A wait that ends the copy and then `__syncthreads()` are missing between them."
     barrier = "__syncwarp()" if _of_one_warp(race, block_barrier=block_barrier) else "__syncthreads()"
     return f", with no `{barrier}` between them."

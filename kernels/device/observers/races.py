@@ -30,7 +30,7 @@ from kernels.device.observers.lifetimes import Lifetimes
 from kernels.device.observers.race_report import Party, Race, RaceReport, stored_text
 from kernels.device.observers.suspects import Flags, Suspects
 from kernels.device.ptx.module import Unsupported
-from kernels.device.ptx.program import Program, operation_of, relaxed_arrivals
+from kernels.device.ptx.program import Program, copy_waits, operation_of, relaxed_arrivals
 from kernels.device.state.accesses import Access, Kind, Strength, Transfer, Where
 from kernels.device.state.element_names import element_name, plain_name
 from kernels.device.state.findings import Findings
@@ -78,7 +78,7 @@ class RaceObserver(Unwatched):
         self._event = 0
         self._since = 0
         self._found = Counter[frozenset[int]]()
-        self._report = RaceReport(relaxed_arrivals(program))
+        self._report = RaceReport(relaxed_arrivals(program), copy_waits(program))
 
     def start(self, machine: Machine) -> None:
         self._machine = machine
@@ -435,7 +435,9 @@ class RaceObserver(Unwatched):
             owner = int(self._machine.geometry.numbers[owner_of(int(later["key"]), columns)])
         element = element_name(allocation, cell * self._suspects.unit(allocation.name))
         together = int(earlier["event"]) >> LANE_BITS == int(later["event"]) >> LANE_BITS
-        parties = self._party(earlier), self._party(later)
+        # A copy that nothing has waited for ends after every event.
+        waited = 0 <= int(earlier["landed"]) < int(later["event"])
+        parties = replace(self._party(earlier), waited=waited), self._party(later)
         race = Race(*parties, element, count, severity, together=together, atomic=atomic, unshown=unshown, owner=owner)
         self._report.add(race)
 

@@ -101,6 +101,12 @@ def relaxed_arrivals(program: Program) -> tuple[int, ...]:
     return tuple(sorted({item.line for item in arrivals if item.line is not None}))
 
 
+def copy_waits(program: Program) -> tuple[int, ...]:
+    """Return the lines where threads wait for their copies by `cp.async`."""
+    waits = (item for item in program.instructions if item.opcode in {"cp.async.wait_group", "cp.async.wait_all"})
+    return tuple(sorted({item.line for item in waits if item.line is not None}))
+
+
 def is_warp_sync(instruction: Instruction) -> bool:
     """Whether the named lanes of a warp meet here."""
     return bool(_WARP_SYNCS.match(instruction.opcode)) or is_tensor(instruction)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from kernels.facts import Element, Mistake
+from kernels.facts import AccessKind, Element, Mistake, Operation
 from kernels.rendering.page.charts.race import Access, Band, Shared, race_picture
 from kernels.report.explanation import explanation_of
 from kernels.report.model import Explanation, Report, first_error
@@ -19,6 +19,18 @@ _BLOCKS = "A barrier orders the threads of one block. These two threads belong t
 _CLUSTER = (
     "`__syncthreads()` orders the threads of one block. `cluster.sync()` orders the threads of all blocks of a cluster."
 )
+
+
+_UNDER_WAY = "A barrier doesn’t wait for an asynchronous operation. Its thread goes on, even past barriers."
+_NOUNS = {
+    None: "copy",
+    Operation.COPY: "copy",
+    Operation.BULK_LOAD: "bulk copy",
+    Operation.BULK_STORE: "bulk copy",
+    Operation.PRODUCT: "product",
+}
+_NO_FENCE = "although no fence has shown it the write."
+_FENCES = "A barrier doesn’t show writes to the asynchronous operations of a block. A fence does, before the barrier."
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +68,40 @@ def race_view(report: Report) -> RaceView | None:
     together = "in the same phase. No barrier says which comes first."
     if first.block:
         together = "too. Blocks run in any order, so either may come first."
+    order = f"A {'barrier of the cluster' if in_cluster else 'barrier'} between the two makes two phases."
+    header = _CLUSTER if in_cluster else _BLOCKS if first.block else _barriers(source)
+    unordered = _unordered(race)
+    if unordered is not None:
+        together, order, header = unordered
     steps = [
         (f"{first.sentence(element)}.", [Band((first,))]),
         (f"{second.sentence(element)} {together}", [Band((first, second))]),
     ]
     ordered = in_cluster or not (first.block or race.facts.one_warp)
     if ordered and first.line != second.line:
-        kind = "barrier of the cluster" if in_cluster else "barrier"
-        text = f"A {kind} between the two makes two phases. Now the order is fixed."
-        steps.append((text, [Band((first,)), Band((second,))]))
+        steps.append((f"{order} Now the order is fixed.", [Band((first,)), Band((second,))]))
     return RaceView(
         f"The race on {f'{shared.space} {element}'.lstrip()}, step by step",
-        _CLUSTER if in_cluster else _BLOCKS if first.block else _barriers(source),
+        header,
         tuple(
             RaceStep(f"{number}. {text}", race_picture(f"race-{number}", text, shared, bands))
             for number, (text, bands) in enumerate(steps, 1)
         ),
     )
+
+
+def _unordered(race: Finding) -> tuple[str, str, str] | None:
+    """For a race that a barrier alone can't end: what is open, what orders the accesses, and why no barrier does."""
+    first = race.facts.accesses[0]
+    if race.facts.mistake is Mistake.PROXY_FENCE:
+        return _NO_FENCE, "The fence and then a barrier show the write.", _FENCES
+    if first.operation is None and first.kind is not AccessKind.COPY:
+        return None
+    noun = _NOUNS.get(first.operation, "asynchronous operation")
+    wait = f"A wait for the {noun}"
+    if first.operation not in {Operation.BULK_LOAD, Operation.REMOTE_STORE}:
+        wait += ", and then a barrier for the other threads,"
+    return f"while the {noun} may still be under way.", f"{wait} makes two phases.", _UNDER_WAY
 
 
 def _index(coordinates: Sequence[int]) -> str:

@@ -20,7 +20,7 @@ REVERSED = NEIGHBOUR.replace("t ^ 1", "63 - t")
 @pytest.mark.parametrize(
     ("text", "block", "words"),
     [
-        (COPY_AND_READ.replace("WAIT", "99").replace("BARRIER", "0"), (64, 1, 1), "`__pipeline_wait_prior(0)`"),
+        (COPY_AND_READ.replace("WAIT", "99").replace("BARRIER", "0"), (64, 1, 1), "leaves its group open"),
         (ONE_CELL, (64, 1, 1), "in its own cell"),
         (ONE_CELL, (16, 4, 1), "`threadIdx.y`"),
         (SQUARE, (8, 8, 1), "own cell of `P`"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.facts import Access, AccessKind, Facts, Mistake
+from kernels.facts import Access, AccessKind, Facts, Mistake, Operation
 from kernels.rendering.page.race_view import RaceView, race_view
 from kernels.verdict import Finding, Verdict
 from tests.kernels.explanations import with_source
@@ -89,6 +89,18 @@ def test_blocks_of_a_cluster_get_its_barrier():
     assert "shared memory Mds[0][3]" in view.title
     assert "cluster.sync()" in view.barriers
     assert len(view.steps) == 3
+
+
+@pytest.mark.parametrize("operation", [None, Operation.BULK_LOAD, Operation.PRODUCT])
+def test_an_asynchronous_operation_needs_its_wait_not_only_a_barrier(operation):
+    first, second = TWO.facts.accesses
+    copy = replace(first, kind=AccessKind.COPY, operation=operation)
+    view = _view(replace(TWO, facts=Facts(accesses=(copy, second))))
+    assert "line 5" not in view.barriers
+    assert "under way" in view.steps[1].title
+    assert "wait" in view.steps[2].title
+    refilled = _view(replace(TWO, facts=Facts(accesses=(second, replace(copy, operation=None)))))
+    assert "wait" not in refilled.steps[2].title
 
 
 @pytest.mark.parametrize("finding", [replace(RACE, example=None), replace(TWO, example=at("total"))])

@@ -13,7 +13,7 @@ COPY_AND_READ = f"""{HEAD} {{
   unsigned where = static_cast<unsigned>(__cvta_generic_to_shared(tile + t));
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(where), "l"(M + t) : "memory");  //@ copy
   asm volatile("cp.async.commit_group;" ::: "memory");
-  if (n >= WAIT) asm volatile("cp.async.wait_group 0;" ::: "memory");
+  if (n >= WAIT) asm volatile("cp.async.wait_group 0;" ::: "memory");  //@ wait
   if (n >= BARRIER) __syncthreads();
   P[t] = tile[63 - t];  //@ read
 }}"""
@@ -23,15 +23,16 @@ def test_an_asynchronous_copy_that_is_waited_for_and_then_met(device):
     assert device.output(COPY_AND_READ, block=64, n=64, defines="WAIT=0 BARRIER=0") == [63 - t for t in range(64)]
 
 
-@pytest.mark.parametrize("without", ["WAIT=99 BARRIER=0", "WAIT=0 BARRIER=99"])
-def test_an_asynchronous_copy_read_too_early(device, without):
+@pytest.mark.parametrize(("without", "waited"), [("WAIT=99 BARRIER=0", False), ("WAIT=0 BARRIER=99", True)])
+def test_an_asynchronous_copy_read_too_early(device, without, waited):
     execution = device.run(COPY_AND_READ, block=64, n=64, defines=without)
 
     found = [each for each in execution.findings if each.kind is Verdict.DATA_RACE]
     assert [(each.line, each.other_line) for each in found] == [
         (line(COPY_AND_READ, "read"), line(COPY_AND_READ, "copy"))
     ]
-    assert "A wait for the copy and then `__syncthreads()` are missing" in found[0].message
+    assert found[0].facts.waited is waited
+    assert found[0].facts.copy_waits == (line(COPY_AND_READ, "wait"),)
 
 
 def test_a_copy_that_begins_before_a_read_has_ended_needs_only_a_barrier(device):
