@@ -15,7 +15,12 @@ UNITS: Mapping[str, str] = {**numbers.UNITS, Metric.TIME: "ms"}
 
 
 def metric_of(exercise: Exercise) -> Metric:
-    return _metric(exercise.name, exercise.definition)
+    return _rules(exercise.name, exercise.definition)[0]
+
+
+def ranking_of(exercise: Exercise) -> Mapping[str, int]:
+    """The sizes at which kernels are compared."""
+    return _rules(exercise.name, exercise.definition)[1]
 
 
 def score_of(
@@ -42,5 +47,6 @@ def interval_of(metric: str, result: Result) -> tuple[float, float] | None:
 
 
 @lru_cache(maxsize=256)
-def _metric(name: str, definition: str) -> Metric:
-    return read_exercise(name, definition).metric
+def _rules(name: str, definition: str) -> tuple[Metric, Mapping[str, int]]:
+    exercise = read_exercise(name, definition)
+    return exercise.metric, exercise.ranking
