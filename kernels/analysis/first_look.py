@@ -22,7 +22,7 @@ from kernels.evidence import (
     Verb,
 )
 from kernels.occupancy import resource_title
-from kernels.wording import short_number
+from kernels.wording import percent, short_number
 
 _MOST = 5
 _WORTH_IT = 0.03
@@ -122,7 +122,7 @@ def _narrow_boxes(subject: Subject, line: int, access: AccessEvidence) -> Iterat
     if wasted := subject.wasted_sectors(access):
         text = (
             f"Line {line} copies {access.name or 'global memory'} in rows that fill their sectors of 32 bytes only to "
-            f"{100 * access.efficiency:.0f} %. Copy wider boxes, best with rows of 128 bytes and their swizzle."
+            f"{percent(access.efficiency)}. Copy wider boxes, best with rows of 128 bytes and their swizzle."
         )
         yield _Candidate(wasted / SECTORS_A_CYCLE, Advice(text, line))
 
@@ -378,7 +378,7 @@ def _occupancy(subject: Subject) -> list[Advice]:
     if occupancy is None or occupancy.share >= _LOW_OCCUPANCY or subject.totals.product_bytes:
         return []
     text = (
-        f"Only {occupancy.warps_per_sm} warps fit on an SM at once, {100 * occupancy.share:.0f} % of its limit. "
+        f"Only {occupancy.warps_per_sm} warps fit on an SM at once, {percent(occupancy.share)} of its limit. "
         f"Limited by {resource_title(occupancy.limit)}. "
         "That is enough only if each thread has much work between its loads."
     )

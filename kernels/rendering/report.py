@@ -11,13 +11,13 @@ from kernels.rendering.checklist import checklist_text
 from kernels.rendering.findings import MOST_FINDINGS, failing_case, findings_text, summary_sentence
 from kernels.rendering.measurement import device_text, measured_with_text, measurement_text, unmade_text
 from kernels.rendering.notes import run_text, uses_text, warnings_text
-from kernels.rendering.table import percent, short
+from kernels.rendering.table import short
 from kernels.rendering.text_safety import cut, safe, safe_lines
 from kernels.rendering.text_style import BOLD, DIM, GREEN, RED, YELLOW, Style
 from kernels.report.explanation import explanation_of
 from kernels.report.model import Report, launch_sentence
 from kernels.verdict import CaseStatus, Verdict
-from kernels.wording import plural, sizes_text
+from kernels.wording import percent, plural, sizes_text
 
 _MOST_CASES = 8
 _MOST_PRINTED = 20

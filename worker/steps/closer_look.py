@@ -71,11 +71,7 @@ class Look:
 
 
 def look_at(
-    task: Task,
-    source: Source,
-    *,
-    sizes: Mapping[str, int] | None = None,
-    at_target: Target | None = None,
+    task: Task, source: Source, *, sizes: Mapping[str, int] | None = None, at_target: Target | None = None
 ) -> Look:
     """Plan the analysis of a source, by default at the exercise's sizes and tile.
 

@@ -105,6 +105,7 @@ def test_words_in_charts_are_escaped():
         (numbers.ratio(4.0), "4"),
         (numbers.ratio(8.5), "8.5"),
         (numbers.percent(0.5), "50 %"),
+        (numbers.percent(0.125), "13 %"),
         (numbers.percent(0.0004), "< 0.1 %"),
         (numbers.percent(0.004), "0.4 %"),
         (numbers.percent(0.9999), "99.9 %"),
