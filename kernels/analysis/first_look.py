@@ -114,6 +114,7 @@ def _candidates(subject: Subject) -> Iterator[_Candidate]:
     yield from _used_once(subject)
     yield from _queued_updates(subject)
     yield from _single_stage(subject)
+    yield from _early_wait(subject)
     yield from _through_registers(subject)
     yield from _small_tiles(subject)
 
@@ -138,6 +139,18 @@ def _single_stage(subject: Subject) -> Iterator[_Candidate]:
         "that tile. Keep several stages of tiles, and begin the next copies before you use a tile."
     )
     yield _Candidate(subject.totals.bulk_load_sectors / SECTORS_A_CYCLE, Advice(text, line))
+
+
+def _early_wait(subject: Subject) -> Iterator[_Candidate]:
+    """Copies that end before the next tiles are used, although only later phases need them."""
+    if (line := subject.early_wait) is None:
+        return
+    text = (
+        f"Line {line} waits for all copies. The tiles that the block uses next are there already, and the copies under "
+        "way are for later phases. Wait with a larger number, such as `__pipeline_wait_prior(1)`. Then these copies go "
+        "on while the block computes."
+    )
+    yield _Candidate(subject.totals.global_load_sectors / SECTORS_A_CYCLE, Advice(text, line))
 
 
 def _through_registers(subject: Subject) -> Iterator[_Candidate]:
