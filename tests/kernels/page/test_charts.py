@@ -64,6 +64,14 @@ def test_the_roof_has_its_knee_where_memory_is_no_longer_the_limit():
     assert knee == at
 
 
+def test_the_last_label_of_an_axis_is_not_cut():
+    chart = roofline(10_000, 10)
+    labels = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="middle">([\d,]+)<', chart)
+    place, label = max(labels, key=lambda each: float(each[0]))
+    assert label == "10,000"
+    assert float(place) + 4 * len(label) <= 520
+
+
 def test_a_speed_of_light_above_the_roof_is_drawn_at_the_same_ratio():
     (x, y), (at, above) = spots(roofline(1, 10, 70))
     assert x == at
