@@ -49,10 +49,10 @@ def render_stages(table: StageTable, *, width: int = _WIDTH) -> str:
     rows: list[tuple[str, ...]] = [("phase", "stage", *operands)]
     for phase in table.phases[:_MOST_PHASES]:
         held = held_in(table, phase)
-        for number in sorted({each.stage.number for each in held}):
+        for row, number in enumerate(sorted({each.stage.number for each in held})):
             tiles = {each.stage.operand: each for each in held if each.stage.number == number}
             cells = (_tile(tiles[name]) if name in tiles else "" for name in operands)
-            rows.append((str(phase.number) if len(rows) == 1 or number == 0 else "", str(number), *cells))
+            rows.append(("" if row else str(phase.number), str(number), *cells))
     lines = [f"Stages of the first block at {sizes}, tile {table.tile}", *aligned(rows, ">>" + "<" * len(operands))]
     left = len(table.phases) - _MOST_PHASES
     lines += [f"  ... and {left} more phases; --json has them"] if left > 0 else []

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from kernels.facts import Mistake
 from kernels.verdict import Finding, Verdict
+
+_STARTS = frozenset({Mistake.UNFINISHED, Mistake.REGISTER_FENCE})
+"""Races in which a line only starts an asynchronous operation."""
 
 CALL = "called here"
 """What happens at a kernel's line that calls the helper function with the mistake."""
@@ -16,6 +20,8 @@ def roles(finding: Finding) -> tuple[str, str]:
 
 def role_of_both(race: Finding) -> str:
     """What happens at the line of a race with only one: `both write`, or `read` if a single access is known."""
+    if race.facts.mistake in _STARTS:
+        return "starts here"
     nouns = sorted({access.kind.noun for access in race.facts.accesses})
     if len(race.facts.accesses) == 1:
         return nouns[0]

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kernels.compile import nvrtc
 from kernels.compile.bundle import header_texts
@@ -88,13 +88,20 @@ def prepare(folder: Path, architecture: str) -> Folder:
     return made
 
 
-def compile_corpus(folder: Path, architecture: str, kinds: Sequence[str] = ("wrong", "right")) -> Folder:
-    """Compile every kernel of the corpus that compiles, with its exercise's own tile."""
+def compile_corpus(
+    folder: Path,
+    architecture: str,
+    kinds: Sequence[str] = ("wrong", "right"),
+    *,
+    wanted: Callable[[Mapping[str, Any]], bool] = lambda entry: True,
+) -> Folder:
+    """Compile every wanted kernel of the corpus that compiles, with its exercise's own tile."""
     folder.mkdir(parents=True, exist_ok=True)
     kernels = []
     with tempfile.TemporaryDirectory() as headers:
         for kind in kinds:
-            for entry in tomllib.loads((CORPUS / f"{kind}.toml").read_text(encoding="utf-8"))["kernel"]:
+            entries = tomllib.loads((CORPUS / f"{kind}.toml").read_text(encoding="utf-8"))["kernel"]
+            for entry in filter(wanted, entries):
                 exercise = find_exercise(entry["exercise"])
                 path = CORPUS / kind / f"{entry['name']}.cu"
                 chosen = Chosen(entry["name"], path, exercise, exercise.tile)

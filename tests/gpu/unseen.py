@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime as dt
-import re
 import shutil
 import sys
 import tempfile
@@ -34,10 +33,6 @@ from tests.gpu.races import cases_of, executed, expected_mistakes, expected_verd
 from tests.gpu.result import Machine, NotRun, Result
 from tests.gpu.sanitizer import PROGRAM, TOOLS, output_of, watch
 
-_MODERN = re.compile(
-    r"^\s*(@\S+\s+)?(wmma|mma|ldmatrix|stmatrix|wgmma|cp\.(reduce\.)?async|mbarrier|barrier\.cluster|mapa)\b",
-    re.MULTILINE,
-)
 _RUNS, _SECONDS, _AT_ONCE = 10, 20, 16
 _SOLUTIONS = "solutions"
 
@@ -46,7 +41,7 @@ _SOLUTIONS = "solutions"
 class Row:
     """One wrong kernel.
 
-    mistake: of those with asynchronous operations; "" for others
+    mistake: its kind, as in wrong.toml
     runs: whether each run had correct results, up to the first that ended with an error; none if a run didn't end
     tools: how many mistakes each tool shows; None if it came to no end
     """
@@ -68,13 +63,13 @@ class Row:
 
 
 def prepare(folder: Path, architecture: str) -> None:
-    """Compile the wrong kernels of the corpus that use modern instructions, with a case that shows the mistake each.
+    """Compile the wrong kernels of the corpus that name their mistake, with a case that shows it each.
 
     Solutions that judge them are compiled, too.
     """
-    made = compile_corpus(folder, architecture, ("wrong",))
+    made = compile_corpus(folder, architecture, ("wrong",), wanted=lambda entry: "mistake" in entry)
     expected = expected_verdicts()
-    chosen = (_with_mistake(folder, each, expected[each.name]) for each in made.kernels if _is_modern(folder, each))
+    chosen = (_with_mistake(folder, each, expected[each.name]) for each in made.kernels)
     kernels = tuple(each for each in chosen if each is not None)
     write(folder, Folder(made.compiler, made.architecture, kernels))
     judged = sorted({each.plan.exercise for each in kernels if each.plan.operation is Operation.SOLUTION})
@@ -87,10 +82,6 @@ def prepare(folder: Path, architecture: str) -> None:
 def _solution(folder: Path, headers: Path, architecture: str, name: str) -> Prepared:
     exercise = find_exercise(name)
     return compile_one(folder, headers, architecture, Chosen(name, exercise.solution, exercise, exercise.tile))
-
-
-def _is_modern(folder: Path, kernel: Prepared) -> bool:
-    return bool(_MODERN.search((folder / f"{kernel.stem}.ptx").read_text(encoding="utf-8")))
 
 
 def _with_mistake(folder: Path, kernel: Prepared, verdict: str) -> Prepared | None:
@@ -158,7 +149,7 @@ def page(found: Sequence[Row]) -> Iterator[str]:
     verdicts = sorted({row.expected for row in found}, key=order.index)
     yield from _sums("verdict", found, verdicts, lambda row: row.expected)
     yield ""
-    yield from _sums("mistake", found, sorted({row.mistake for row in found if row.mistake}), lambda row: row.mistake)
+    yield from _sums("mistake", found, sorted({row.mistake for row in found}), lambda row: row.mistake)
     yield ""
     yield f"| kernel | verdict | correct runs | {' | '.join(TOOLS)} |"
     yield "|---" * (3 + len(TOOLS)) + "|"
@@ -171,7 +162,7 @@ def page(found: Sequence[Row]) -> Iterator[str]:
 def _sums(title: str, found: Sequence[Row], kinds: Sequence[str], kind: Callable[[Row], str]) -> Iterator[str]:
     """A table with a line for each kind, and one for all of them."""
     yield f"| {title} | kernels | a GPU accepts | {' | '.join(TOOLS)} | any tool | nothing shows it |"
-    yield "|---" * (6 + len(TOOLS)) + "|"
+    yield "|---" * (5 + len(TOOLS)) + "|"
     for each in kinds:
         yield _sum(each, [row for row in found if kind(row) == each])
     yield _sum("**all**", [row for row in found if kind(row) in kinds])
@@ -205,11 +196,13 @@ _INTRODUCTION = """\
 
 This page shows why kernels with tensor cores, asynchronous copies and clusters are judged on the CPU device, too.
 
-The kernels are all wrong kernels of `tests/corpus` that use these instructions. Tilelab finds each, with its line. Here
-each runs {runs} times on a GPU with inputs of its own, at a size at which Tilelab finds the mistake. Its results are
-compared with the correct ones, without a tolerance. "A GPU accepts" counts the kernels whose results were correct every
-time. Then each tool of compute-sanitizer watches the kernel once. The last table says how many mistakes it shows; "–"
-means that it came to no end. The README of `tests/corpus` explains the mistakes of the second table.
+The kernels are incorrect ones of `tests/corpus` whose mistake concerns these instructions. A fence is missing, or a
+stage is used too early. Bytes never come, or registers are used too soon. Or a block returns too soon. Tilelab finds
+each mistake, with its line. Here each kernel runs {runs} times on a GPU, with inputs of its own. At its size,
+Tilelab finds the mistake. Results are compared with the correct ones, without a tolerance. "A GPU accepts" counts the
+kernels whose results were correct every time. Then each tool of compute-sanitizer watches the kernel once. The last
+table says how many mistakes it shows; "–" means that it didn't end. The README of `tests/corpus` explains the mistakes
+of the second table.
 
 `make test-gpu` makes this table and writes this page.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -96,3 +97,22 @@ def test_a_wait_for_later_tiles_is_found(old, new, early):
     table = table_of("tensor-pipeline", old, new)
     assert table is not None
     assert (table.early_wait is not None) is early
+
+
+def test_a_phase_has_its_number_while_the_first_stage_is_empty():
+    table = table_of("hopper-wgmma")
+    assert table is not None
+    without = [stage.number == 0 for stage in table.stages]
+    phases = (
+        replace(phase, held=tuple(None if empty else at for at, empty in zip(phase.held, without, strict=True)))
+        for phase in table.phases
+    )
+    shown = render_stages(replace(table, phases=tuple(phases))).splitlines()[2:]
+    assert [line.split()[:2] for line in shown] == [["0", "1"], ["1", "1"], ["2", "1"], ["3", "1"]]
+
+
+def test_a_box_outside_of_its_tensor_has_no_tile_while_another_block_reads():
+    outside = "int top = rows - (int)blockIdx.y * TILE_M"
+    table = table_of("hopper-wgmma", "int top = blockIdx.y * TILE_M", f"\n//!tilelab cluster=(1, 2)\n{outside}")
+    assert table is not None
+    assert {stage.operand for stage in table.stages} == {"N"}

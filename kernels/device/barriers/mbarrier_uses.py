@@ -90,7 +90,9 @@ def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
     target = operands.target(left.pop(0), 1 if waits else 64) if waits or match["arrive"] else None
     place = operands.place(left.pop(0))
     space = kind_of(match["shared"]) if match["shared"] else "generic"
-    site = Site(pc, item.line, space, BARRIER_BYTES, *verb.access, change=BEGIN if verb is Verb.INIT else "")
+    # A thread may end a barrier's life and begin the next. What shows the beginning then shows the end, too.
+    change = BEGIN if verb in {Verb.INIT, Verb.INVAL} else ""
+    site = Site(pc, item.line, space, BARRIER_BYTES, *verb.access, change=change)
     source: Operand = left[0] if left else Immediate(1)
     needed = waits or expects or verb in {Verb.INIT, Verb.EXPECT, Verb.COMPLETE}
     if len(left) > 1 + (match["wait"] == "try_wait") or (not left and needed):

@@ -523,6 +523,7 @@ class ChunkRun:
         # A block with stuck threads is over. Other blocks continue and may show other mistakes.
         columns = np.flatnonzero(stuck)
         self._gone[:, columns] = True
+        self._stuck[columns] = True
         for barriers in (self._named, self._clusters):
             if barriers is not None:
                 barriers.forget(columns)

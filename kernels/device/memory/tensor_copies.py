@@ -186,9 +186,10 @@ class TensorCopy:
         if not self.form.change:
             return None
         kind = _KINDS.get(tensor.map.type, "")
-        bits = kind in {"s32", "u32", "s64"} and self.form.change in {"and", "or", "xor"}
+        bits = kind in {"s32", "u32"} and self.form.change in {"and", "or", "xor"}
         change = bulk_change(self.form.change, f"b{kind[1:]}" if bits else kind)
-        if change is None:
+        # An H200 stops at any other instruction with signed elements of 64 bits.
+        if change is None or (kind == "s64" and self.form.change not in {"min", "max"}):
             why = f"a copy can't do `{self.form.change}` with elements of the type `{tensor.map.type}`"
             stop(machine, self.line, int(tile.lanes[0]), len(tile.lanes), why)
         return change

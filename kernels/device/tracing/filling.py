@@ -171,10 +171,11 @@ def _steps(events: Iterable[_Event | Settled], lines: Sequence[int | None]) -> I
         copies = [each for each in made if each.kind is Kind.COPY]
         for array, parts in _by(copies, lambda event: event.array):
             words, lanes = (np.concatenate(each) for each in zip(*((e.words, e.lanes) for e in parts), strict=True))
-            read = [each for each in made if each.kind is Kind.READ]
-            taken = [each.words[np.isin(each.lanes, lanes)] for each in read]
-            source = next((each.array for each in read if not each.shared), "")
-            offsets = np.unique(np.concatenate(taken)) * _WORD if taken else np.zeros(0, np.int64)
+            # In a cluster, other blocks may read while a box of the first block is outside of its tensor.
+            read = [(each, each.words[np.isin(each.lanes, lanes)]) for each in made if each.kind is Kind.READ]
+            read = [(each, words) for each, words in read if words.size]
+            source = next((each.array for each, _ in read if not each.shared), "")
+            offsets = np.unique(np.concatenate([words for _, words in read])) * _WORD if read else np.zeros(0, np.int64)
             first, last = int(words.min()) * _WORD, (int(words.max()) + 1) * _WORD - 1
             yield Filled(lines[pc], array, first, last, source, offsets), parts[0].batch
         if not copies:

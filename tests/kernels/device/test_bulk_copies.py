@@ -437,6 +437,9 @@ STORIES = [
     store(P + 32, tile + 32, 128);  //@ last
     asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory"); }"""),
     _story("a load without its wait", Found(Verdict.DATA_RACE, "load"), _LOAD + "\n  P[t] = t;"),
+    _story("a load in a block that is stuck", Found(Verdict.BARRIER_DIVERGENCE, "stuck"), _LOAD + """
+  if (t < 32) asm volatile("bar.sync 1, 64;" ::: "memory");  //@ stuck
+  wait(bar, 0);"""),
     _story("copies without bytes, for which nothing waits", list(range(64)), """
   __shared__ alignas(128) float tile[64];
   __shared__ barrier bar;

@@ -389,7 +389,7 @@ _CHANGES: dict[str, Callable[..., Any]] = {
 }
 _INTEGERS = [("unsigned", ElementType.UNSIGNED, what) for what in _CHANGES]
 _INTEGERS += [("int", ElementType.INT, what) for what in ("add", "min", "max", "and")]
-_INTEGERS += [("long long", ElementType.LONG, what) for what in ("add", "min", "xor")]
+_INTEGERS += [("long long", ElementType.LONG, what) for what in ("min", "max")]
 _FLOATS = [("float", ElementType.FLOAT, "add"), ("double", ElementType.DOUBLE, "add")]
 _FLOATS += [("half", ElementType.HALF, what) for what in ("add", "min", "max")]
 _BULK = [("unsigned", ElementType.UNSIGNED, what) for what in ("add.u32", "inc.u32", "dec.u32", "or.b32")]
@@ -430,6 +430,15 @@ def test_a_reduction(device, c_type, element, what):
 
     assert execution.findings == ()
     assert execution.values["M"].tolist() == reduced(element, what).tolist()
+
+
+def test_a_reduction_that_stops_a_gpu(device):
+    text, arrays, arguments = reduction("long long", ElementType.LONG, "add")
+    buffers = [Buffer(name, array, initialised=True) for name, array in arrays.items()]
+
+    execution = run(program(text, device.arch), REDUCING, arguments, buffers, budget=Budget(100_000))
+
+    assert [finding.kind for finding in execution.findings] == [Verdict.RUNTIME_ERROR]
 
 
 _TWO_STAGES = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernels.evidence import Advice, Evidence, GoalResult, LineEvidence
-from kernels.facts import Diagnosed, Facts
+from kernels.facts import Diagnosed, Facts, Mistake
 from kernels.rendering.page.report_page import ReportContext, render_sections
 from kernels.rendering.page.verdict_card import NEXT_IDEA, NEXT_STEP
 from kernels.verdict import Finding, Verdict
@@ -34,6 +34,8 @@ def test_accesses_far_apart_leave_a_gap():
     assert [line.label for line in card_of(report(replace(both, facts=Facts())), LINES).excerpt if line.hit] == [
         "both accesses"
     ]
+    started = replace(both, facts=Facts(Mistake.UNFINISHED))
+    assert [line.label for line in card_of(report(started), LINES).excerpt if line.hit] == ["starts here"]
     far = card_of(report(replace(RACE, other_line=30)), LINES).excerpt
     assert [(line.number, line.after_gap) for line in far] == [
         (13, False), (14, False), (15, False), (29, True), (30, False), (31, False),
