@@ -392,6 +392,7 @@ class StageTable:
 
     matrices: (rows, columns) of the operands by name
     note: what is missing
+    early_wait: the line of a wait in a loop that finds the next tiles in place, and waits for those of later phases
     """
 
     sizes: Mapping[str, int]
@@ -402,6 +403,7 @@ class StageTable:
     fills: tuple[Fill, ...]
     phases: tuple[StagePhase, ...]
     note: str = ""
+    early_wait: int | None = None
 
 
 PTX_ONLY = (

@@ -36,6 +36,7 @@ class Mistake(StrEnum):
     MISALIGNED = "misaligned"
     ASSERTION = "assertion"
     TRAP = "trap"
+    IMPOSSIBLE_MAP = "impossible_map"
     CLUSTER_SIZE = "cluster_size"
     CLUSTER_ADDRESS = "cluster_address"
     CLUSTER_BARRIER = "cluster_barrier"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
@@ -56,6 +57,16 @@ def sizes_text(sizes: Mapping[str, int]) -> str:
 def rounded_points(value: float) -> str:
     """Points of a grade, with at most two decimals: `10`, `7.5`, `3.33`."""
     return short_number(value, 2)
+
+
+def percent(share: float) -> str:
+    """A share of 1 as a whole number, halves rounded up: `87 %`."""
+    return f"{whole_percent(share)} %"
+
+
+def whole_percent(share: float) -> int:
+    """Percent of 1, halves rounded up, as at school. Python's formats round them to even numbers."""
+    return math.floor(round(100 * share, 6) + 0.5)
 
 
 def short_number(value: float, digits: int = 1) -> str:

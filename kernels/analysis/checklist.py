@@ -10,7 +10,7 @@ from kernels.analysis.subject import WARP, Subject, line_of_most
 from kernels.counters import Totals
 from kernels.evidence import ChecklistRow, State, Verb
 from kernels.occupancy import resource_title
-from kernels.wording import plural, short_number
+from kernels.wording import percent, plural, short_number
 
 _GOOD_OCCUPANCY, _FAIR_OCCUPANCY = 0.75, 0.4
 _GOOD_SECTORS, _FAIR_SECTORS = 0.95, 0.6
@@ -58,7 +58,7 @@ def _occupancy(subject: Subject) -> _Judged:
     limit = resource_title(found.limit)
     evidence = (
         f"{plural(found.blocks_per_sm, 'block')} and {plural(found.warps_per_sm, 'warp')} fit on an SM at once: "
-        f"{_percent(found.share)} of its limit" + (f", limited by {limit}." if limit and found.share < 1 else ".")
+        f"{percent(found.share)} of its limit" + (f", limited by {limit}." if limit and found.share < 1 else ".")
     )
     if subject.totals.product_bytes:
         evidence += " wgmma and bulk copies run while their warps go on, so few warps can be enough."
@@ -96,7 +96,7 @@ def _coalescing(subject: Subject) -> _Judged:
         return _Judged(State.NOT_NEEDED, f"{copies} to global memory.", "")
     share = 1 - sum(count for _, count in wasted) / moved
     requests = sum(access.requests for _, access in accesses)
-    evidence = f"{short_number(moved / requests, 2)} sectors per request, {_percent(share)} of them needed."
+    evidence = f"{short_number(moved / requests, 2)} sectors per request, {percent(share)} of them needed."
     worst = line_of_most(wasted)
     if worst is not None:
         evidence += f" Line {worst} causes most of the unneeded ones."
@@ -227,7 +227,3 @@ def _graded(value: float, good: float, fair: float) -> State:
     if value >= good:
         return State.YES
     return State.PARTLY if value >= fair else State.NO
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"

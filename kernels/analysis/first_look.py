@@ -22,7 +22,7 @@ from kernels.evidence import (
     Verb,
 )
 from kernels.occupancy import resource_title
-from kernels.wording import short_number
+from kernels.wording import percent, short_number
 
 _MOST = 5
 _WORTH_IT = 0.03
@@ -117,6 +117,7 @@ def _candidates(subject: Subject) -> Iterator[_Candidate]:
     yield from _used_once(subject)
     yield from _queued_updates(subject)
     yield from _single_stage(subject)
+    yield from _early_wait(subject)
     yield from _through_registers(subject)
     yield from _small_tiles(subject)
 
@@ -131,7 +132,7 @@ def _narrow_boxes(subject: Subject, line: int, access: AccessEvidence) -> Iterat
     if wasted := subject.wasted_sectors(access):
         text = (
             f"Line {line} copies {access.name or 'global memory'} in rows that fill their sectors of 32 bytes only to "
-            f"{100 * access.efficiency:.0f} %. Copy wider boxes, best with rows of 128 bytes and their swizzle."
+            f"{percent(access.efficiency)}. Copy wider boxes, best with rows of 128 bytes and their swizzle."
         )
         yield _Candidate(wasted / SECTORS_A_CYCLE, Advice(text, line))
 
@@ -147,6 +148,18 @@ def _single_stage(subject: Subject) -> Iterator[_Candidate]:
         "that tile. Keep several stages of tiles, and begin the next copies before you use a tile."
     )
     yield _Candidate(subject.totals.bulk_load_sectors / SECTORS_A_CYCLE, Advice(text, line))
+
+
+def _early_wait(subject: Subject) -> Iterator[_Candidate]:
+    """Copies that end before the next tiles are used, although only later phases need them."""
+    if (line := subject.early_wait) is None:
+        return
+    text = (
+        f"Line {line} waits for all copies. The tiles that the block uses next are there already, and the copies under "
+        "way are for later phases. Wait with a larger number, such as `__pipeline_wait_prior(1)`. Then these copies go "
+        "on while the block computes."
+    )
+    yield _Candidate(subject.totals.global_load_sectors / SECTORS_A_CYCLE, Advice(text, line))
 
 
 def _through_registers(subject: Subject) -> Iterator[_Candidate]:
@@ -390,7 +403,7 @@ def _occupancy(subject: Subject) -> list[Advice]:
     if occupancy is None or occupancy.share >= _LOW_OCCUPANCY or subject.totals.product_bytes:
         return []
     text = (
-        f"Only {occupancy.warps_per_sm} warps fit on an SM at once, {100 * occupancy.share:.0f} % of its limit. "
+        f"Only {occupancy.warps_per_sm} warps fit on an SM at once, {percent(occupancy.share)} of its limit. "
         f"Limited by {resource_title(occupancy.limit)}. "
         "That is enough only if each thread has much work between its loads."
     )

@@ -46,6 +46,7 @@ class Subject:
     barriers: executed by one block; None if not counted
     occupancy, light: on the requested device; None if unknown
     shapes: extents of the source's arrays, as far as they can be read
+    early_wait: the line of a wait for copies that no thread needs yet
     """
 
     operation: str
@@ -61,6 +62,7 @@ class Subject:
     occupancy: Occupancy | None = None
     light: Light | None = None
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    early_wait: int | None = None
 
     @property
     def threads(self) -> int:

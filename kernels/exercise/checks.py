@@ -119,7 +119,10 @@ def _check_parameters(exercise: Exercise, path: Path) -> None:
         bound = [parameter.operand for parameter in launched.parameters if parameter.operand]
         mapped = {parameter.map.operand: parameter.name for parameter in launched.parameters if parameter.map}
         if unknown := sorted(mapped.keys() - set(expected)):
-            reason = f"`{mapped[unknown[0]]}` maps `{unknown[0]}`, which is none of the operands in parameters"
+            reason = (
+                f"`{mapped[unknown[0]]}` maps `{unknown[0]}`, which is none of the operands in parameters: "
+                f"{', '.join(expected) or 'there is none'}"
+            )
             raise ExerciseError(path, f"{where}parameters", reason)
         every |= {*bound, *mapped}
         if len(set(bound)) < len(bound) or not every <= set(expected):
@@ -222,7 +225,7 @@ def _check_case(exercise: Exercise, tile: int, own: Mapping[str, int], sizes: Ma
             reason = f"with {given} this is {shared:,} bytes, and the limit is {limit:,}"
             raise ExerciseError(path, f"{where}{'' if where else 'launch.'}shared", reason)
     if own == exercise.macros:
-        _check_maps(exercise, sizes, names, path)
+        _check_maps(exercise, tile, sizes, names, path)
     for constant in exercise.constants:
         constant.value.evaluate(names)
     for work in (exercise.work.flops, exercise.work.bytes):
@@ -230,7 +233,7 @@ def _check_case(exercise: Exercise, tile: int, own: Mapping[str, int], sizes: Ma
             work.evaluate(names)
 
 
-def _check_maps(exercise: Exercise, sizes: Mapping[str, int], names: Mapping[str, int], path: Path) -> None:
+def _check_maps(exercise: Exercise, tile: int, sizes: Mapping[str, int], names: Mapping[str, int], path: Path) -> None:
     """Check that all tensor maps exist and describe their operands."""
     for where, launched in _launches(exercise):
         for index, parameter in enumerate(launched.parameters):
@@ -243,7 +246,8 @@ def _check_maps(exercise: Exercise, sizes: Mapping[str, int], names: Mapping[str
             if (count := prod(tensor_map.extents)) != rows * columns:
                 problem = f"the extents make {count:,} elements, but `{operand.name}` has {rows * columns:,}"
             if problem:
-                given = ", ".join(f"{name}={value}" for name, value in sizes.items())
+                values = {exercise.tile_name: tile, **exercise.macros, **sizes}
+                given = ", ".join(f"{name}={value}" for name, value in values.items())
                 raise ExerciseError(path, f"{where}parameters[{index}].map", f"with {given}, {problem}")
 
 

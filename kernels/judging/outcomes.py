@@ -106,6 +106,8 @@ def _same(diagnosis: Diagnosis) -> tuple[object, ...]:
 def value_text(bad: Mismatch, verb: str = "is") -> str:
     if bad.found == NEVER_WRITTEN:
         return f"`{bad.element}` {'was' if verb == 'is' else 'is'} never written, but should be {bad.right}"
+    if bad.right.startswith("NaN"):  # only a solution computes one
+        return f"`{bad.element}` {verb} {bad.found}. The exercise's solution computed NaN, which equals no value"
     return f"`{bad.element}` {verb} {bad.found}, not {bad.right}"
 
 

@@ -318,7 +318,8 @@ def _resolve_arguments(
         return _arguments(exercise, exercise, case.sizes, names, comment), None
     except LaunchError as error:
         line = comment.line if comment is not None and comment.maps else None
-        return (), Finding(Verdict.RESOURCE_LIMIT, str(error), line, example=Example(case=case.name))
+        example, facts = Example(case=case.name), Facts(Mistake.IMPOSSIBLE_MAP)
+        return (), Finding(Verdict.RESOURCE_LIMIT, str(error), line, example=example, facts=facts)
 
 
 def _matrices(exercise: Exercise, names: Mapping[str, int], lines: Mapping[str, int]) -> tuple[MatrixPlan, ...]:

@@ -12,7 +12,7 @@ from itertools import count
 from kernels.device.ptx.module import Malformed, Unsupported
 from kernels.device.ptx.program import Program
 from kernels.device.state.element_names import plain_name
-from kernels.device.tracing.filling import Filled, Reading, filling
+from kernels.device.tracing.filling import Filled, Settled, Step, filling
 from kernels.evidence import Fill, Stage, StagePhase, StageTable
 from kernels.exercise import Layout
 from kernels.judging.inputs import make_inputs
@@ -55,6 +55,7 @@ def stage_table(program: Program, plan: Plan, case: CasePlan) -> StageTable | No
         fills=tuple(each.fill for each in work.fills),
         phases=tuple(phases),
         note=" ".join(notes),
+        early_wait=_early_wait(work),
     )
 
 
@@ -72,6 +73,8 @@ class _Use:
 class _Work:
     stages: list[Stage] = field(default_factory=list)
     fills: list[_Use] = field(default_factory=list)
+    waits: list[tuple[int, int]] = field(default_factory=list)
+    """Times and lines at which all threads wait for all copies."""
 
     def last(self, stage: int, before: int) -> int | None:
         """The place of a stage's last fill before a time."""
@@ -79,13 +82,16 @@ class _Work:
         return found[-1] if found else None
 
 
-def _work(events: Sequence[Filled | Reading], matrices: Sequence[MatrixPlan]) -> _Work:
+def _work(events: Sequence[Step], matrices: Sequence[MatrixPlan]) -> _Work:
     known = {each.name: each for each in matrices}
     filled = [each for each in events if isinstance(each, Filled) and each.source in known]
     work = _Work(_stages(filled))
     places = {(each.array, each.first, each.last): at for at, each in enumerate(work.stages)}
     phases = _Phases(list(known))
     for time, event in enumerate(events):
+        if isinstance(event, Settled):
+            work.waits += [(time, event.line)] if event.line is not None else []
+            continue
         array = plain_name(event.array)
         if isinstance(event, Filled):
             if event.source in known:
@@ -150,6 +156,22 @@ def _phases(work: _Work) -> list[StagePhase]:
         )
         for number in sorted(found)
     ]
+
+
+def _early_wait(work: _Work) -> int | None:
+    """The line of a wait for copies that no thread needs yet; None if there is none, or only one in the run.
+
+    Such a wait finds the tiles that are read next in their place, and some of later phases under way.
+    """
+    early, before = list[int](), 0
+    for time, line in work.waits:
+        under_way = [use for use in work.fills if before <= use.began < time and use.read is not None]
+        arrived = [use for use in work.fills if use.began < before and use.read is not None and use.read > time]
+        first = min((use.fill.phase for use in under_way), default=0)
+        if under_way and arrived and max(use.fill.phase for use in arrived) < first:
+            early.append(line)
+        before = time
+    return next((line for line in early if early.count(line) > 1), None)
 
 
 def _begin(uses: Sequence[_Use]) -> int:

@@ -12,11 +12,11 @@ from kernels.rendering.annotated_source import access_table, annotated
 from kernels.rendering.checklist import checklist_text
 from kernels.rendering.notes import run_text, uses_text, warnings_text
 from kernels.rendering.phases import render_phases, render_stages
-from kernels.rendering.table import percent, table
+from kernels.rendering.table import table
 from kernels.rendering.text_safety import cut, safe, safe_lines
 from kernels.rendering.text_style import BOLD, DIM, GREEN, RED, Style
 from kernels.verdict import Finding, errors_of
-from kernels.wording import plural, sizes_text
+from kernels.wording import percent, plural, sizes_text
 
 FIRST_LOOK = "What to look at first"
 _MOST_FINDINGS = 5

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kernels.evidence import AccessEvidence, LineEvidence
-from kernels.rendering.table import percent, short, table
+from kernels.rendering.table import short, table
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import DIM, RED, Style
+from kernels.wording import percent
 
 _AROUND = 2
 _MOST_LINES = 160

@@ -12,11 +12,11 @@ from kernels.experiment.quantities import QUANTITIES, Quantity, quantity, speed_
 from kernels.experiment.result import PointResult
 from kernels.experiment.tuning.state import Stop, Tuning
 from kernels.rendering.measured_numbers import ms_text, share_text, speed_text
-from kernels.rendering.table import percent, short, table
+from kernels.rendering.table import short, table
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import BOLD, DIM, Style
 from kernels.verdict import Verdict
-from kernels.wording import part_of, plural, sizes_text
+from kernels.wording import part_of, percent, plural, sizes_text
 
 NOTHING_MEASURED = "Nothing was measured: only a GPU has a speed. Counts and models are from the CPU device."
 NO_POINT_MEASURED = "No point was measured."

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kernels.occupancy.calculation import STATIC_SHARED, Occupancy, Resource, limits_of, resource_title, taken
 from kernels.occupancy.survey import Survey
-from kernels.rendering.table import percent, table
+from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from kernels.rendering.text_style import BOLD, RED, Style
-from kernels.wording import plural
+from kernels.wording import percent, plural
 
 _BAR = 32
 

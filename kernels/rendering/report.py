@@ -11,13 +11,13 @@ from kernels.rendering.checklist import checklist_text
 from kernels.rendering.findings import MOST_FINDINGS, failing_case, findings_text, summary_sentence
 from kernels.rendering.measurement import device_text, measured_with_text, measurement_text, unmade_text
 from kernels.rendering.notes import run_text, uses_text, warnings_text
-from kernels.rendering.table import percent, short
+from kernels.rendering.table import short
 from kernels.rendering.text_safety import cut, safe, safe_lines
 from kernels.rendering.text_style import BOLD, DIM, GREEN, RED, YELLOW, Style
 from kernels.report.explanation import explanation_of
 from kernels.report.model import Report, launch_sentence
 from kernels.verdict import CaseStatus, Verdict
-from kernels.wording import plural, sizes_text
+from kernels.wording import percent, plural, sizes_text
 
 _MOST_CASES = 8
 _MOST_PRINTED = 20
@@ -39,6 +39,7 @@ def render(
     options: Sequence[str] = (),
     ladder: Sequence[str] = (),
     profile: Sequence[str] = (),
+    instead: str = "",
 ) -> str:
     """The whole report.
 
@@ -46,11 +47,12 @@ def render(
     file, options: as the student typed them
     ladder: sentences on the position of a measured speed among known kernels
     profile: sentences from a profiler about the launch
+    instead: the next step, if it isn't the report's
     """
     dynamic = report.launch.shared if report.launch is not None else 0
     parts = [
         _head(report, file, style),
-        *_explanation(report, source, style, MOST_FINDINGS),
+        *_explanation(report, source, style, MOST_FINDINGS, instead),
         warnings_text(report.warnings, style),
         _printed(report, style, _MOST_PRINTED, style.width - 2),
         unmade_text(report, style),
@@ -80,9 +82,9 @@ def log_text(report: Report, source: str, style: Style) -> str:
     return style.joined(parts)
 
 
-def _explanation(report: Report, source: str, style: Style, most: int) -> list[list[str]]:
+def _explanation(report: Report, source: str, style: Style, most: int, instead: str = "") -> list[list[str]]:
     lines = safe_lines(source.rstrip()) if _is_text(source) else []
-    return [*findings_text(report, lines, style, most), _advice(report, style)]
+    return [*findings_text(report, lines, style, most), _advice(report, style, instead)]
 
 
 def _colour(report: Report) -> str:
@@ -105,8 +107,8 @@ def _head(report: Report, file: str, style: Style) -> list[str]:
     ]
 
 
-def _advice(report: Report, style: Style) -> list[str]:
-    text = "" if report.verdict is Verdict.ACCEPTED else explanation_of(report).step
+def _advice(report: Report, style: Style, instead: str) -> list[str]:
+    text = "" if report.verdict is Verdict.ACCEPTED else instead or explanation_of(report).step
     return [style.paint(NEXT, BOLD), *style.wrap(text, "  ")] if text else []
 
 

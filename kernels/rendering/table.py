@@ -27,8 +27,3 @@ def short(number: float) -> str:
         if number < 999.95 * size or unit == "T":
             return f"{number / size:.4g} {unit}"
     raise AssertionError("the last unit takes every number")
-
-
-def percent(share: float) -> str:
-    """A share of 1: `87 %`."""
-    return f"{100 * share:.0f} %"

@@ -205,6 +205,12 @@ def _misaligned(finding: Finding, lines: Sequence[str]) -> str:
     return f"{text} Or use `{wide[0]}` only if `{widths[0]}` is a multiple of {wide[2]}."
 
 
+_IMPOSSIBLE_MAP = (
+    "Correct the numbers of this tensor map: `box.` and `swizzle.` in the `//!tilelab` comment{at}, or the macros that "
+    "they use."
+)
+
+
 def _wrong_answer(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
     return advice_of_clues(report, lines) or _OF_KIND.get(report.inputs)
 
@@ -223,6 +229,8 @@ def _limits(leading: Sequence[Finding], report: Report, lines: Sequence[str]) ->
     named = [lines[f.line - 1] for f in leading if f.line is not None and f.line <= len(lines)]
     if report.inputs in _OF_KIND:
         text = text.replace("its tiles", "its shared arrays")
+    if leading[0].facts.mistake is Mistake.IMPOSSIBLE_MAP:
+        return Step("impossible_map", _IMPOSSIBLE_MAP)
     if any(map(is_launch_comment, named)):
         return Step("launch_comment", _LAUNCH_COMMENT)
     return Step(report.verdict.value, text)

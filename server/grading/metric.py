@@ -1,11 +1,11 @@
-"""Scores of measurements: by the metric of the exercise, higher is better."""
+"""The rules of a published exercise, and scores of measurements by its metric: higher is better."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
 
-from kernels.exercise import read_exercise
+from kernels.exercise import ExerciseError, read_exercise
 from kernels.exercise.model import Metric
 from kernels.rendering import measured_numbers as numbers
 from server.courses.models import Exercise
@@ -15,7 +15,20 @@ UNITS: Mapping[str, str] = {**numbers.UNITS, Metric.TIME: "ms"}
 
 
 def metric_of(exercise: Exercise) -> Metric:
-    return _metric(exercise.name, exercise.definition)
+    return _rules(exercise.name, exercise.definition)[0]
+
+
+def ranking_of(exercise: Exercise) -> Mapping[str, int]:
+    """The sizes at which kernels are compared."""
+    return _rules(exercise.name, exercise.definition)[1]
+
+
+def tiles_of(exercise: Exercise) -> tuple[int, ...]:
+    """The tiles that a kernel may have; none if this version of Tilelab can't read the exercise."""
+    try:
+        return _rules(exercise.name, exercise.definition)[2]
+    except ExerciseError:
+        return ()
 
 
 def score_of(
@@ -42,5 +55,6 @@ def interval_of(metric: str, result: Result) -> tuple[float, float] | None:
 
 
 @lru_cache(maxsize=256)
-def _metric(name: str, definition: str) -> Metric:
-    return read_exercise(name, definition).metric
+def _rules(name: str, definition: str) -> tuple[Metric, Mapping[str, int], tuple[int, ...]]:
+    exercise = read_exercise(name, definition)
+    return exercise.metric, exercise.ranking, tuple(exercise.tiles)

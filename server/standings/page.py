@@ -12,9 +12,10 @@ from kernels.analysis.devices import devices
 from kernels.exercise.model import Metric
 from kernels.rendering.measured_numbers import ms_text, speed_text
 from kernels.rendering.page import numbers
+from kernels.wording import sizes_text
 from server.courses.access import Reader
 from server.courses.models import Assignment
-from server.grading.metric import UNITS, metric_of
+from server.grading.metric import UNITS, metric_of, ranking_of
 from server.standings.answers import line_of
 from server.standings.board_query import ORDERS, Query, Shown, columns_for, mark_of, position_at
 from server.standings.queries import PAGE, Order, Ranked, Selection, position_of, read_around, read_own, read_part
@@ -68,6 +69,7 @@ class BoardPage:
     previous, next, mine: addresses of other parts; "" for none
     in_order: what comes first, in a few words
     measured: whether the leaderboard has speeds
+    ranking: the sizes that kernels are ranked with
     own: the reader's line if it is on another page
     called: the reader's name for other students; "" if the reader isn't on the leaderboard
     listed: whether other students see the reader's line
@@ -91,6 +93,7 @@ class BoardPage:
     tabs: tuple[Tab, ...]
     columns: tuple[Column, ...]
     metric: Metric
+    ranking: str
     lines: tuple[Line, ...]
     own: Line | None
     called: str
@@ -171,6 +174,7 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
         tabs=_tabs(session, assignment, path, name, reader),
         columns=_columns(here, query, UNITS[metric], assignment.board_columns, measured=bool(device_class)),
         metric=metric,
+        ranking=sizes_text(ranking_of(assignment.exercise)),
         lines=tuple(map(line, part.rows)),
         own=line(own) if own is not None and away else None,
         called=own.shown if own is not None else "",

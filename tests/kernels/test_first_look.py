@@ -198,6 +198,12 @@ def texts_of(made: Subject, *words: str) -> list[bool]:
     return [any(word in text for text in found) for word in words]
 
 
+@pytest.mark.parametrize("line", [9, None])
+def test_a_wait_for_later_tiles_is_advised_against(line):
+    made = replace(on_tensor_cores(bulk(), global_load_sectors=4096), early_wait=line)
+    assert ["wait_prior" in each.text for each in first_look(made) if each.line == 9].count(True) == (line == 9)
+
+
 @pytest.mark.parametrize(("repeats", "named"), [(15, True), (4, False), (0, False)])
 def test_copies_into_one_tile_are_told_of_stages(repeats, named):
     made = on_tensor_cores(bulk(repeats=repeats), bulk_load_sectors=4096, product_bytes=4096)

@@ -12,9 +12,12 @@ from kernels.compile.diagnostics import Resources
 from kernels.device import Execution
 from kernels.exercise import ExerciseError, find_exercise, read_exercise
 from kernels.exercise.schema import definition_in, without_solution
+from kernels.facts import Element
+from kernels.judging.compare import Mismatch
 from kernels.judging.inputs import make_inputs
 from kernels.judging.judge import arguments, buffers, full_budget, judge
 from kernels.judging.operations import work
+from kernels.judging.outcomes import value_text
 from kernels.judging.plan import make_plan, with_solution
 from kernels.report import message_for
 from kernels.source.source_file import Source, read_source
@@ -326,3 +329,9 @@ def test_the_solution_keeps_its_own_launch_and_tile():
     assert case.launch is not None
     assert case.solution is not None
     assert (case.launch.block[0], case.solution.launch.block[0]) == (8, 7)
+
+
+def test_a_nan_of_the_solution_is_its_own_and_not_the_kernels():
+    text = value_text(Mismatch(1, 1, Element("sums", (0,)), "NaN", "NaN"))
+    assert "solution computed NaN" in text
+    assert "not NaN" not in text

@@ -84,6 +84,21 @@ def test_more_stages_copy_further_ahead(stages, ahead):
     assert all([state for _, state in phase].count("used") == 1 for phase in held(table, "N"))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "early"),
+    [
+        ("", "", False),
+        ("__pipeline_wait_prior(STAGES - 2)", "__pipeline_wait_prior(0)", True),
+        ("#define STAGES 3", "#define STAGES 2", False),
+    ],
+    ids=["solution", "no_copy_left", "two_stages"],
+)
+def test_a_wait_for_later_tiles_is_found(old, new, early):
+    table = table_of("tensor-pipeline", old, new)
+    assert table is not None
+    assert (table.early_wait is not None) is early
+
+
 def test_a_phase_has_its_number_while_the_first_stage_is_empty():
     table = table_of("hopper-wgmma")
     assert table is not None

@@ -11,6 +11,7 @@ from kernels.exercise.schema import definition_in
 from kernels.exercise.table import ExerciseError
 from kernels.exercise.tensor_map import TensorMap
 from kernels.exercise.values import ElementType
+from kernels.facts import Mistake
 from kernels.judging.plan import CasePlan, make_plan
 from kernels.launch import LaunchError, parse_launch_comment
 from kernels.source.source_file import Source, read_source
@@ -80,6 +81,7 @@ def test_a_map_that_no_gpu_has_is_found_before_the_run(comment, words):
 
     assert problem is not None
     assert (problem.kind, problem.line) == (Verdict.RESOURCE_LIMIT, 2)
+    assert problem.facts.mistake is Mistake.IMPOSSIBLE_MAP
     assert words in problem.message
 
 
@@ -117,6 +119,12 @@ def test_an_exercise_with_an_impossible_map_is_refused(old, new, field):
 
     with pytest.raises(ExerciseError, match=re.escape(field)):
         read_exercise("hopper-wgmma", text.replace(old, new, 1))
+
+
+def test_a_map_that_only_one_tile_makes_impossible_names_the_tile_and_the_macros():
+    text = definition_in(EXERCISE.root).replace('box = "(TILE_K, TILE_M)"', 'box = "(TILE_K, 5*TILE_M)"', 1)
+    with pytest.raises(ExerciseError, match=re.escape(f"{EXERCISE.tile_name}={EXERCISE.tile}")):
+        read_exercise("hopper-wgmma", text)
 
 
 def test_a_tensor_may_have_other_dimensions_than_its_operand():

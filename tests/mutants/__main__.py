@@ -15,7 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
-from kernels.rendering.table import percent, table
+from kernels.rendering.table import table
+from kernels.wording import percent
 from tests.mutants.kept import Mutant, mutants
 from tests.mutants.tree import Tree
 

@@ -69,8 +69,8 @@ def start_stages() -> SandboxedStages:
         raise SystemFault(f"the sandbox did not start ({failure.kind}).") from failure
 
 
-def other_exercises(source: bytes, exercise: Exercise, folder: Path | None) -> list[str]:
-    """Other exercises whose kernel is in this file, if the file lacks this exercise's kernel.
+def other_exercise(source: bytes, exercise: Exercise, folder: Path | None) -> str:
+    """A hint if the file is for another exercise: it has its kernel, and lacks this exercise's. Otherwise "".
 
     Skips exercises whose source rules reject the file.
     """
@@ -80,13 +80,13 @@ def other_exercises(source: bytes, exercise: Exercise, folder: Path | None) -> l
     try:
         known = list_exercises(() if folder is None else (folder,))
     except ExerciseError:
-        return []  # `tilelab exercises` reports the mistake
+        return ""  # `tilelab exercises` reports the mistake
     found = []
     for other in known:
         read = read_source(source, other) if other.kernel.encode() in source else None
         if isinstance(read, Source) and other.kernel in read.kernels and exercise.kernel not in read.kernels:
-            found.append(other.name)
-    return found
+            found.append(f"--exercise {other.name}")
+    return f"The exercise was {exercise.name}. For another one, use {' or '.join(found)}." if found else ""
 
 
 def cache_folder() -> Path:

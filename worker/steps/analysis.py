@@ -74,7 +74,7 @@ def analyse(job: AnalysisJob, stages: Stages, progress: Progress = lambda _: Non
         raise AnalysisFailed(f"the analysis failed inside the sandbox ({failure.kind}).") from failure
     if not isinstance(source, Source):
         return _stopped(begun, source, clock)
-    look = look_at(job, source, sizes=job.sizes, at_target=job.target, light=True)
+    look = look_at(job, source, sizes=job.sizes, at_target=job.target)
     _check_size(look)
     case = look.plan.cases[0]
     begun = replace(begun, tile=look.plan.tile, sizes=dict(case.sizes), launch=case.launch)

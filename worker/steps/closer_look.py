@@ -71,12 +71,7 @@ class Look:
 
 
 def look_at(
-    task: Task,
-    source: Source,
-    *,
-    sizes: Mapping[str, int] | None = None,
-    at_target: Target | None = None,
-    light: bool = False,
+    task: Task, source: Source, *, sizes: Mapping[str, int] | None = None, at_target: Target | None = None
 ) -> Look:
     """Plan the analysis of a source, by default at the exercise's sizes and tile.
 
@@ -89,7 +84,7 @@ def look_at(
     small = None
     if exercise.phases is not None:
         small = plan_at(exercise, source, exercise.phases.tile or chosen, exercise.phases.sizes)
-    ranking = plan_at(exercise, source, chosen, exercise.ranking) if light else None
+    ranking: Plan | None = plan_at(exercise, source, chosen, exercise.ranking)
     if misfit(exercise, exercise.ranking, chosen, source.macros):
         ranking = None
     if ranking is not None and (ranking.cases[0].launch is None or not fits(ranking)):

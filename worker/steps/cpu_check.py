@@ -49,6 +49,8 @@ FAILURES: Mapping[Failure, str] = {
 }
 """How each failure of our processes is reported to a student."""
 
+NOT_THE_CAUSE = " Your kernel is not the cause."
+
 
 class NoSuchCase(ValueError):
     """No test case has the requested name. The text lists the names."""
@@ -186,7 +188,7 @@ def system_error(
     """The report of a system error. plan: None if it was not made yet."""
     logger.error("a step failed: %s", failure)
     reason = f" {failure.detail}" if failure.kind is Failure.SOLUTION else ""
-    finding = Finding(Verdict.SYSTEM_ERROR, f"{FAILURES[failure.kind]}{reason} Your kernel is not the cause.")
+    finding = Finding(Verdict.SYSTEM_ERROR, f"{FAILURES[failure.kind]}{reason}{NOT_THE_CAUSE}")
     return _stopped(job, plan or _plan(job), (finding,), seconds, isolation, verdict=Verdict.SYSTEM_ERROR)
 
 

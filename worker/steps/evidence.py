@@ -127,6 +127,7 @@ def meaning(
         barriers=counted.barriers,
         occupancy=held,
         shapes=case.shapes,
+        early_wait=counted.evidence.stages.early_wait if counted.evidence.stages is not None else None,
     )
     if ranking is not None and counted.light is not None and _writes_all(counted.light, ranking):
         bound = _light(counted.light, ranking, target.device)

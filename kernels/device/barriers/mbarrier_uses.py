@@ -69,6 +69,11 @@ class MbarrierUse:
     orders: bool = True
     copy: Copy | None = None
 
+    @property
+    def unseen(self) -> bool:
+        """Whether the search for races leaves it out: `cuda::pipeline` ends its barriers beside its last waits."""
+        return self.verb is Verb.INVAL and self.instruction.library
+
 
 def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
     if (form := bulk_form(item.opcode) or tensor_form(item.opcode)) is not None:

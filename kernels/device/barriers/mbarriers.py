@@ -88,7 +88,7 @@ class Mbarriers:
                 self._copy_to_several(use, use.copy, use.copy.ranks, part)
                 continue
             # Before the operation: what it orders comes after the barrier's beginning only if something else says so.
-            if use.copy is None or part.owners is None:
+            if not use.unseen and (use.copy is None or part.owners is None):
                 note_part(machine, part, use.site)
             act(use, part, sources[part.lanes], result)
         if use.target is not None:

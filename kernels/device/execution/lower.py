@@ -163,7 +163,7 @@ class Lowering(Operands):
             return LoweredStep(fence_registers(rows), pc)
         if item.opcode == COMMIT:
             return LoweredStep(commit_products, pc)
-        if item.opcode == WAIT and (allowed := _groups(item)) is not None:
+        if item.opcode == WAIT and (allowed := groups_left(item)) is not None:
             return LoweredStep(wait_for_products(allowed, rows), pc)
         return LoweredStep(product_step(self, pc, item, self._products), pc)
 
@@ -236,7 +236,7 @@ class Lowering(Operands):
         if opcode == "cp.async.commit_group":
             return LoweredStep(commit_copies, pc)
         if opcode in {"cp.async.wait_group", "cp.async.wait_all"}:
-            return LoweredStep(wait_step(_groups(item)), pc)
+            return LoweredStep(wait_step(groups_left(item)), pc)
         size = item.operands[2] if len(item.operands) > 2 else None
         if not is_copy(opcode) or not isinstance(size, Immediate) or size.value not in {4, 8, 16}:
             raise Unsupported(opcode, item.line)
@@ -247,7 +247,7 @@ class Lowering(Operands):
     def _bulk(self, pc: int, item: Instruction) -> LoweredStep:
         if item.opcode == COMMIT_BULK:
             return LoweredStep(commit_bulk, pc)
-        if (kinds := bulk_wait(item.opcode)) is not None and (allowed := _groups(item)) is not None:
+        if (kinds := bulk_wait(item.opcode)) is not None and (allowed := groups_left(item)) is not None:
             return LoweredStep(bulk_wait_step(kinds, allowed), pc)
         if (tensor := tensor_form(item.opcode)) is not None and not tensor.load and len(item.operands) == 3:
             return LoweredStep(bulk_step(tensor_copy(self, pc, item, tensor)), pc)
@@ -513,7 +513,7 @@ def _piece_bits(bits: int, vector: Vector) -> int:
     return part
 
 
-def _groups(item: Instruction) -> int | None:
+def groups_left(item: Instruction) -> int | None:
     """Return how many groups of copies may still be under way; None waits for every copy."""
     if item.opcode == "cp.async.wait_all":
         return None

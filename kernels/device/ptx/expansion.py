@@ -281,7 +281,7 @@ class _Renaming:
         operands = tuple(self._operand(operand) for operand in item.operands)
         inner = item.inlined or (() if item.line is None else (item.line,))
         inlined = inner + self._lines if inner and self._lines else item.inlined
-        return Instruction(item.opcode, operands, guard, item.line, inlined)
+        return Instruction(item.opcode, operands, guard, item.line, inlined, item.library)
 
     def _register(self, register: Register) -> Register:
         name = register.name

@@ -121,6 +121,7 @@ class Instruction:
 
     line: the student's line that findings name; None if the compiler knows none
     inlined: its line in a helper function, then the lines of the calls up to the kernel's; empty in the kernel itself
+    library: whether it is in the text of a header
     """
 
     opcode: str
@@ -128,6 +129,7 @@ class Instruction:
     guard: Guard | None
     line: int | None
     inlined: tuple[int, ...] = ()
+    library: bool = False
 
     @property
     def call(self) -> int | None:

@@ -198,6 +198,7 @@ class _FunctionReader:
         self._place = _Place()
         self._places: dict[tuple[int, ...], list[_Place]] = {}
         self._own = False
+        self._library = False
         self.assembly: list[_Assembly] = []
 
     def function(self, *, entry: bool) -> Function:
@@ -330,6 +331,7 @@ class _FunctionReader:
         around = self._around(call)
         place = self._own_place(here, helper)
         self._own = bool(place.lines)
+        self._library = here[0] not in self._own_files
         place = _Place(place.lines + around.lines, place.helpers + around.helpers) if place.lines else around
         if place not in (known := self._places.setdefault(here, [])):
             known.append(place)
@@ -409,7 +411,7 @@ class _FunctionReader:
         if inlined and self._own and self._tokens.in_assembly(start):
             self.assembly.append(_Assembly(function, len(function.body), self._place))
         word, operands = _without_policy(word, operands)
-        function.body.append(Instruction(word, operands, guard, self._line, inlined))
+        function.body.append(Instruction(word, operands, guard, self._line, inlined, self._library))
 
     def _prototype(self) -> Signature:
         """Parse `(.param .b32 _) _ (.param .b64 _);`, the signature of a call through a pointer."""

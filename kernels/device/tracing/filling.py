@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.execution.executor import run
-from kernels.device.execution.lower import LoweredStep
+from kernels.device.execution.lower import LoweredStep, groups_left
 from kernels.device.execution.schedule import Budget
 from kernels.device.memory.placement import Argument, Buffer
 from kernels.device.ptx.program import Program
@@ -24,6 +24,7 @@ _BUDGET = Budget(100_000)
 _MOST_EVENTS = 100_000
 _WORD = 4
 _COMMIT = "cp.async.commit_group"
+_WAITS = {"cp.async.wait_group", "cp.async.wait_all"}
 
 Words = NDArray[np.int64]
 
@@ -62,6 +63,16 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class Settled:
+    """All threads wait for all of their copies."""
+
+    line: int | None
+
+
+Step = Filled | Reading | Settled
+
+
+@dataclass(frozen=True, slots=True)
 class _Event:
     """Accesses by one instruction, word by word.
 
@@ -84,7 +95,7 @@ def filling(
     buffers: Sequence[Buffer],
     *,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
-) -> tuple[tuple[Filled | Reading, ...], bool]:
+) -> tuple[tuple[Step, ...], bool]:
     """Run the first cluster, and return what happened in its order, and whether it ran to its end.
 
     raise (Unsupported): the kernel needs a feature that the CPU device doesn't emulate
@@ -112,17 +123,21 @@ class _Watch(Unwatched):
         self._program = program
         self._batch = 0
         self._machine: Machine | None = None
-        self.events: list[_Event] = []
+        self.events: list[_Event | Settled] = []
 
     def start(self, machine: Machine) -> None:
         self._machine = machine
 
     def wrap(self, step: LoweredStep) -> LoweredStep:
-        if self._program.instructions[step.pc].opcode != _COMMIT:
+        item = self._program.instructions[step.pc]
+        if item.opcode not in {_COMMIT, *_WAITS}:
             return step
 
         def run(machine: Machine, mask: Mask | None) -> None:
-            self._batch += 1
+            if item.opcode == _COMMIT:
+                self._batch += 1
+            elif mask is None and not groups_left(item):
+                self.events.append(Settled(item.line))
             step.run(machine, mask)
 
         return replace(step, run=run)
@@ -146,10 +161,13 @@ class _Watch(Unwatched):
             self.events.append(event)
 
 
-def _steps(events: Iterable[_Event], lines: Sequence[int | None]) -> Iterator[tuple[Filled | Reading, int]]:
+def _steps(events: Iterable[_Event | Settled], lines: Sequence[int | None]) -> Iterator[tuple[Step, int]]:
     """What each instruction did at once, with its batch."""
-    for pc, together in groupby(events, lambda event: event.pc):
-        made = list(together)
+    for pc, together in groupby(events, lambda event: event.pc if isinstance(event, _Event) else None):
+        if pc is None:
+            yield from ((each, 0) for each in together if isinstance(each, Settled))
+            continue
+        made = [each for each in together if isinstance(each, _Event)]
         copies = [each for each in made if each.kind is Kind.COPY]
         for array, parts in _by(copies, lambda event: event.array):
             words, lanes = (np.concatenate(each) for each in zip(*((e.words, e.lanes) for e in parts), strict=True))
@@ -171,7 +189,7 @@ def _by(events: Iterable[_Event], key: Callable[[_Event], str]) -> Iterator[tupl
         yield name, list(together)
 
 
-def _joined(steps: Iterable[tuple[Filled | Reading, int]]) -> Iterator[Filled | Reading]:
+def _joined(steps: Iterable[tuple[Step, int]]) -> Iterator[Step]:
     """Join the copies of a batch that bring parts of the same matrix, unless something reads in between."""
     waiting: dict[tuple[int, str, str], Filled] = {}
     for step, batch in steps:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 
+from kernels.wording import whole_percent
+
 SPACE = "\N{NO-BREAK SPACE}"
 _UNITS = (("M", 1e6), ("G", 1e9), ("T", 1e12))
 
@@ -43,7 +45,7 @@ def percent(share: float) -> str:
     if 0 < value < 0.1:
         return f"<{SPACE}0.1{SPACE}%"
     near_an_end = 0 < abs(value) < 0.95 or 99.5 <= value < 100
-    return f"{math.floor(10 * value) / 10:.1f}{SPACE}%" if near_an_end else f"{value:.0f}{SPACE}%"
+    return f"{math.floor(10 * value) / 10:.1f}{SPACE}%" if near_an_end else f"{whole_percent(share)}{SPACE}%"
 
 
 def milliseconds(number: float) -> str:

@@ -9,8 +9,8 @@ from kernels.experiment.plot.model import Cell, Chart, HeatMap, Plot, Roof, Roof
 from kernels.experiment.plot.series import full_name
 from kernels.experiment.quantities import Interval
 from kernels.rendering.experiment import value_text
-from kernels.rendering.table import percent, short
-from kernels.wording import plural
+from kernels.rendering.table import short
+from kernels.wording import percent, plural
 
 _MILLION = 1e6
 

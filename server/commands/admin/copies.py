@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
-from kernels.wording import plural
+from kernels.wording import percent, plural
 from server.audit.service import note
 from server.commands.database import in_session
 from server.commands.names import assignment_named
@@ -80,7 +80,7 @@ def _lines(found: Similar) -> Iterator[str]:
     head = ["similar", "student", "student", "submission", "submission"]
     rows = [
         [
-            f"{100 * one.share:.0f} %", safe(one.left.email), safe(one.right.email), one.left.public_id,
+            percent(one.share), safe(one.left.email), safe(one.right.email), one.left.public_id,
             one.right.public_id,
         ]
         for one in found.pairs

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Verdict
 from server.assignments.form import form_of
 from server.courses.service import is_staff, role_in
+from server.grading.metric import tiles_of
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.submissions.allowance import extensions_of
 from server.submissions.counted_submission import due_for
@@ -73,6 +74,7 @@ class SubmissionPage:
     closed_at: when the student's last chance to submit ended; None if the assignment is open
     earned: what it is worth to its student; nothing before the verdict
     solves_first: whether it is the reader's own, and their first accepted one that misses no goal of the exercise
+    several_tiles: whether the exercise allows more than one tile
     """
 
     number: int
@@ -100,6 +102,7 @@ class SubmissionPage:
     judged: Judged | None
     earned: Earned
     solves_first: bool
+    several_tiles: bool
 
     @property
     def file(self) -> str:
@@ -182,6 +185,7 @@ def read_page(
         judged=_judged(session, submission),
         earned=earned(session, submission, now, as_staff=staff),
         solves_first=submission.person_id == person and _solves_first(session, submission),
+        several_tiles=len(tiles_of(assignment.exercise)) > 1,
     )
 
 

@@ -64,6 +64,14 @@ def test_the_roof_has_its_knee_where_memory_is_no_longer_the_limit():
     assert knee == at
 
 
+def test_the_last_label_of_an_axis_is_not_cut():
+    chart = roofline(10_000, 10)
+    labels = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="middle">([\d,]+)<', chart)
+    place, label = max(labels, key=lambda each: float(each[0]))
+    assert label == "10,000"
+    assert float(place) + 4 * len(label) <= 520
+
+
 def test_a_speed_of_light_above_the_roof_is_drawn_at_the_same_ratio():
     (x, y), (at, above) = spots(roofline(1, 10, 70))
     assert x == at
@@ -105,6 +113,7 @@ def test_words_in_charts_are_escaped():
         (numbers.ratio(4.0), "4"),
         (numbers.ratio(8.5), "8.5"),
         (numbers.percent(0.5), "50 %"),
+        (numbers.percent(0.125), "13 %"),
         (numbers.percent(0.0004), "< 0.1 %"),
         (numbers.percent(0.004), "0.4 %"),
         (numbers.percent(0.9999), "99.9 %"),

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from kernels.facts import Access, AccessKind, Facts, Mistake, Operation
+from kernels.rendering.page.charts.race import Access as PictureAccess
+from kernels.rendering.page.charts.race import Band, Shared, race_picture
 from kernels.rendering.page.race_view import RaceView, race_view
 from kernels.verdict import Finding, Verdict
 from tests.kernels.explanations import with_source
@@ -60,6 +62,16 @@ def test_the_titles_name_the_memory_of_the_element():
 def test_the_array_has_the_extents_of_its_declaration():
     path = str(_view(TWO).steps[0].drawing).partition('class="cells"')[2].partition("/>")[0]
     assert (path.count("h"), path.count("v")) == (8 + 1, 9 + 1)
+
+
+def test_an_array_of_one_row_is_a_box_and_not_a_line():
+    drawn = str(
+        race_picture(
+            "race", "", Shared("sums[3]", "sums", 1, 32, 0, 3), [Band((PictureAccess("A", "3", "writes", 3),))]
+        )
+    )
+    path = drawn.partition('class="cells"')[2].partition("/>")[0]
+    assert (path.count("h"), path.count("v"), path.count("v22.0")) == (2, 2, 2)
 
 
 def test_a_line_that_races_with_itself_gets_no_barrier():

@@ -14,7 +14,7 @@ from kernels.experiment.templates import template_files
 from kernels.rendering.experiment import NO_POINT_MEASURED, NOTHING_MEASURED
 from kernels.verdict import Verdict
 from server.audit.models import AuditEvent
-from server.courses.models import Role
+from server.courses.models import Assignment, Role
 from server.experiments.models import Experiment, ExperimentState
 from server.submissions.models import Mode
 from tests.server.databases import ON_SQLITE
@@ -93,6 +93,15 @@ def test_a_size_is_varied_within_the_quota_and_a_mistake_is_shown(portal: Portal
     assert "<form" not in page.partition("<main")[2].partition("</main>")[0]
     answer = ada.post_form(f"/submissions/{submission}/vary", what="size", axis="Width", values="32")
     assert answer.status_code == 422
+
+
+def test_an_exercise_of_one_tile_offers_only_its_size(portal: Portal):
+    submission = graded(portal)
+    with portal.course.sessions.begin() as session:
+        exercise = session.get_one(Assignment, portal.course.assignment).exercise
+        exercise.definition = exercise.definition.replace("[2, 4, 8, 16, 32]", "[16]")
+    page = client_of(portal, "ada").page(f"/submissions/{submission}")
+    assert ("vary?what=tile" in page, "vary?what=size" in page) == (False, True)
 
 
 def test_a_kernel_with_its_own_launch_tile_has_no_tile_to_vary(portal: Portal):

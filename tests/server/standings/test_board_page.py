@@ -275,6 +275,7 @@ def test_what_is_checked_only_shows_who_is_right_since_when_and_never_a_rank(por
     assert "4,000 GFLOPS" in ben
     assert "8,000 GFLOPS" in ada
     assert "modelled" in page
+    assert "Width=2,048" in page
     assert 'class="n rank"' not in page
     assert client.get(BOARD).status_code == 404
 

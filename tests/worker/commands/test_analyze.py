@@ -110,6 +110,12 @@ def test_a_file_can_come_from_standard_input():
     assert result.stdout.startswith("standard input")
 
 
+def test_a_file_for_another_exercise_names_it():
+    result = run(str(find_exercise("reduction").starter))
+    assert result.exit_code == Exit.NOT_ACCEPTED
+    assert "--exercise reduction" in result.stdout
+
+
 def test_what_does_not_compile_cannot_be_analysed(tmp_path):
     file = tmp_path / "broken.cu"
     file.write_text("__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) { oops }\n")

@@ -92,6 +92,12 @@ def test_a_check_shows_each_kernel_with_its_verdict_and_line(monkeypatch, proble
     assert [(each["verdict"], each["line"]) for each in plain["kernels"]] == [("accepted", None), ("out_of_bounds", 7)]
 
 
+def test_a_check_shows_a_reason_of_several_kernels_once(monkeypatch):
+    proofs = [proof(f"wrong/{name}.cu", Verdict.SYSTEM_ERROR, "other") for name in "abc"]
+    monkeypatch.setattr(Prover, "proofs", lambda _: iter(proofs))
+    assert run("check", str(BUILT_IN / "naive")).stdout.count("A mistake.") == 1
+
+
 def test_a_check_warns_of_a_mistake_that_hardly_shows(monkeypatch):
     weak = replace(proof("wrong/a.cu", Verdict.WRONG_ANSWER), warning="hardly")
     monkeypatch.setattr(Prover, "proofs", lambda _: iter([weak]))

@@ -10,7 +10,7 @@ import click
 
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, SystemFault, WrongUse
-from worker.commands.submission import cache_folder, find, read_file, start_stages
+from worker.commands.submission import cache_folder, find, other_exercise, read_file, start_stages
 from worker.contract.architectures import ARCHES
 from worker.steps.stages import SandboxedStages
 
@@ -67,7 +67,8 @@ def analyze(
         _write(page, analysis, source, file, chosen)
     from kernels.analysis.model import to_json
 
-    more = "" if page is None else f"\n\nThe page is in {page}."
+    hint = other_exercise(source, chosen, folder) if analysis.message else ""
+    more = "".join(f"\n\n{each}" for each in (hint, f"The page is in {page}." if page is not None else "") if each)
     return Answer(
         lambda: to_json(analysis),
         lambda: _text(analysis, source, file) + more,

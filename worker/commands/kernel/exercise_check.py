@@ -19,6 +19,7 @@ from worker.commands.answer import Answer
 from worker.commands.device import DEFAULT_ARCH
 from worker.commands.root import Exit, SystemFault, WrongUse
 from worker.commands.submission import cache_folder, start_stages
+from worker.steps.cpu_check import NOT_THE_CAUSE
 from worker.steps.grading import Job, grade
 from worker.steps.stages import Stages
 
@@ -134,7 +135,7 @@ def _plain(proof: Proof) -> dict[str, Any]:
 
 def _text(name: str, proofs: list[Proof], problems: int) -> str:
     width = max(len(proof.file) for proof in proofs)
-    lines = []
+    lines, shown = [], set[str]()
     for proof in proofs:
         leading = proof.leading
         at = f" at line {leading.line}" if leading is not None and leading.line is not None else ""
@@ -142,7 +143,9 @@ def _text(name: str, proofs: list[Proof], problems: int) -> str:
         mark = click.style("wrong", fg="red") if proof.problem else "ok   "
         lines.append(f"{mark}  {proof.file:{width}}  {proof.report.verdict.words}{at}{tile}")
         if proof.problem:
-            lines += [f"       {proof.problem}", f"       {proof.report.message}"]
+            message = proof.report.message.removesuffix(NOT_THE_CAUSE)
+            lines += [f"       {each}" for each in (proof.problem, message) if each not in shown]
+            shown.add(message)
         elif proof.warning:
             lines.append(f"       {click.style('warning', fg='yellow')}: {proof.warning}")
     count = f"{problems} of {len(proofs)}" if problems else f"all {len(proofs)}"

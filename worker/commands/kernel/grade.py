@@ -12,7 +12,7 @@ import click
 from worker.commands.device import DEFAULT_ARCH, architecture, choose
 from worker.commands.kernel.profiling import check_target, profiled
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
-from worker.commands.submission import cache_folder, find, other_exercises, read_file, start_stages
+from worker.commands.submission import cache_folder, find, other_exercise, read_file, start_stages
 from worker.sandbox.limits import SandboxFailure
 from worker.steps.stages import SandboxedStages
 
@@ -130,9 +130,7 @@ def grade(
             click.echo(f"tilelab: {sentence}", err=True)
     else:
         asked = {"exercise": exercise, "exercises": folder, "tile": tile, "arch": arch}
-        _show(report, job, file, _options(asked), seen)
-        if hint := _other(report, job, folder):
-            click.echo(hint)
+        _show(report, job, file, _options(asked), seen, _other(report, job, folder))
     leave(_exit(report))
 
 
@@ -184,22 +182,19 @@ def _options(asked: Mapping[str, object]) -> list[str]:
     ]
 
 
-def _show(report: Report, job: Job, file: str, options: list[str], profile: Sequence[str]) -> None:
+def _show(report: Report, job: Job, file: str, options: list[str], profile: Sequence[str], other: str) -> None:
     from kernels.rendering.report import render
     from worker.commands.terminal import style_of
 
     text = job.source.decode("utf-8", "replace")
-    click.echo(render(report, text, file, style_of(sys.stdout), options, _standing(report, job), profile))
+    click.echo(render(report, text, file, style_of(sys.stdout), options, _standing(report, job), profile, other))
 
 
 def _other(report: Report, job: Job, folder: Path | None) -> str:
-    """A hint if the file looks like a solution of another exercise, otherwise ""."""
     from kernels.verdict import Verdict
 
-    if report.verdict is not Verdict.REJECTED:
-        return ""
-    options = [f"--exercise {name}" for name in other_exercises(job.source, job.exercise, folder)]
-    return f"Graded as {job.exercise.name}. For another exercise, use {' or '.join(options)}." if options else ""
+    rejected = report.verdict is Verdict.REJECTED
+    return other_exercise(job.source, job.exercise, folder) if rejected else ""
 
 
 def _standing(report: Report, job: Job) -> tuple[str, ...]:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 import click
 
 from kernels.rendering.measured_numbers import UNITS
-from kernels.rendering.table import percent, table
+from kernels.rendering.table import table
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import BOLD, DIM, Style
+from kernels.wording import percent
 from worker.client.portal import Portal, board_path
 from worker.commands.answer import Answer, answering
 from worker.commands.portal.connection import EXITS, chosen, in_portal, local

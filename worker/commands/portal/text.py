@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from kernels.rendering.measured_numbers import UNITS
 from kernels.rendering.report import render
-from kernels.rendering.table import percent, table
+from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from kernels.rendering.text_style import BOLD, DIM, GREEN, RED, YELLOW, Style
-from kernels.wording import rounded_points
+from kernels.wording import percent, rounded_points
 from worker.client.answers import Submission
 from worker.client.errors import Unreadable
 from worker.client.phases import phase

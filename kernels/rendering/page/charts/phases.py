@@ -25,8 +25,9 @@ _GAP = 34
 _LEFT, _TOP = 16, 30
 _LEGEND_WIDTH = 300
 _HIDDEN = 'aria-hidden="true"'
+_DASHED = 'fill="none" stroke="currentColor" stroke-opacity="0.7" stroke-dasharray="4 3"'
 _ELEMENT = re.compile(r"\b\w++(?:\[\d+\])+")
-_FILLS = {"read": 0.34, "used": 0.12, "kept": 0.0, "summed": 0.2, "": 0.0}
+_FILLS = {"read": 0.34, "used": 0.12, "kept": 0.0, "over": 0.0, "summed": 0.2, "": 0.0}
 _KINDS = {
     "read": "loaded into shared memory in this phase",
     "used": "used in this phase",
@@ -195,8 +196,11 @@ def _cell(grid: _Grid, row: int, column: int) -> str:
 
 def shaded_box(kind: str, x: int, y: int, width: int, height: int = _SIDE) -> str:
     inner = ""
-    if kind == "summed":  # a shape as well as a shade, for readers who can't tell shades apart
+    # a shape as well as a shade, for readers who can't tell shades apart
+    if kind == "summed":
         inner = f'<circle cx="{x + width // 2}" cy="{y + height // 2}" r="4"/>'
+    elif kind == "over":
+        inner = f'<rect x="{x + 3}" y="{y + 3}" width="{width - 6}" height="{height - 6}" {_DASHED}/>'
     return (
         f'<rect class="{f"cell {kind}".strip()}" x="{x}" y="{y}" width="{width}" height="{height}"'
         f' fill-opacity="{_FILLS[kind]}" stroke="currentColor" stroke-opacity="0.55"/>{inner}'

@@ -27,7 +27,7 @@ from kernels.rendering.plot.labels import (
 
 WIDTH = 720
 _HEIGHT = 380
-_LEFT, _RIGHT, _TOP, _FOOT, _INSET = 76, 20, 34, 50, 14
+_LEFT, _RIGHT, _TOP, _FOOT, _INSET = 76, 26, 34, 50, 14
 _NAMES, _BESIDE = 180, 480
 """The least room for names next to a plot, and the least for the plot."""
 _LINE = 15

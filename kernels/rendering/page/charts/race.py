@@ -13,6 +13,8 @@ _WIDTH, _BAND = 330, 150
 _BOX, _SIDE = 96, 110
 _LETTERS = 13
 """So many fit into a box."""
+_CELL, _FINEST = 22.0, 4
+"""The largest cell, and the smallest that its lines don't cover."""
 _LEFT, _RIGHT, _MIDDLE = 0, _WIDTH - _BOX, (_WIDTH - _SIDE) / 2
 
 
@@ -71,7 +73,7 @@ def race_picture(identity: str, text: str, shared: Shared, bands: Sequence[Band]
     for number, band in enumerate(bands):
         top = number * (_BAND + 26)
         if number:
-            body += f'<rect class="added" y="{top - 19}" width="{_WIDTH}" height="12" rx="3"/>'
+            body += f'<rect class="added" y="{top - 22}" width="{_WIDTH}" height="18" rx="3"/>'
             body += svg.text(_WIDTH / 2, top - 9, "__syncthreads()", kind="on", anchor="middle")
         body += f'<g transform="translate(0 {top})">{_band(shared, band, alone=len(bands) > 1)}</g>'
     height = len(bands) * (_BAND + 26) - 26
@@ -115,16 +117,22 @@ def _cell(shared: Shared) -> tuple[float, float, float, float]:
 
 
 def _grid(shared: Shared) -> tuple[float, float, float, float]:
-    side = min(22.0, _SIDE / shared.columns, (_SIDE - 6) / shared.rows)
-    return side, side, (_WIDTH - side * shared.columns) / 2, 26 + (_SIDE - 6 - side * shared.rows) / 2
+    side = min(_CELL, _SIDE / shared.columns, (_SIDE - 6) / shared.rows)
+    wide, high = (_CELL if shared.columns == 1 else side), (_CELL if shared.rows == 1 else side)
+    return wide, high, (_WIDTH - wide * shared.columns) / 2, 26 + (_SIDE - 6 - high * shared.rows) / 2
 
 
 def _array(shared: Shared) -> str:
     wide, high, left, top = _grid(shared)
     across, down = wide * shared.columns, high * shared.rows
-    rows = "".join(f"M{left:.1f} {top + row * high:.1f}h{across:.1f}" for row in range(shared.rows + 1))
-    columns = "".join(f"M{left + at * wide:.1f} {top:.1f}v{down:.1f}" for at in range(shared.columns + 1))
+    rows = "".join(f"M{left:.1f} {top + row * high:.1f}h{across:.1f}" for row in _drawn(shared.rows, high))
+    columns = "".join(f"M{left + at * wide:.1f} {top:.1f}v{down:.1f}" for at in _drawn(shared.columns, wide))
     return (
         svg.text(_WIDTH / 2, 18, shared.label, kind="strong", anchor="middle")
         + f'<path class="cells" d="{rows}{columns}"/>'
     )
+
+
+def _drawn(count: int, side: float) -> Sequence[int]:
+    """The lines between cells, or only the outer ones if all together would be a grey area."""
+    return range(count + 1) if side >= _FINEST else (0, count)

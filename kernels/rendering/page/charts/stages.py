@@ -14,11 +14,11 @@ _LONGEST, _THINNEST = 150, 14
 
 _GAP, _TOP, _LABEL, _ROW = 24, 20, 64, 26
 _CELL = 132
-_KINDS = {"used": "read", "ahead": "used", "over": "kept"}
+_KINDS = {"used": "read", "ahead": "used", "over": "over"}
 _MEANINGS = {
     "read": "used in this phase",
     "used": "copied ahead, for a later phase",
-    "kept": "left over from an earlier phase",
+    "over": "left over from an earlier phase",
 }
 
 
