@@ -324,7 +324,7 @@ WRONG = [
   LOAD(P[blockIdx.x * 32 + t], s[t], rank() ^ 1);  //@ load
   SYNC();
 """),
-    story("a wait at another block's barrier", Found(Verdict.RUNTIME_ERROR, line="wait", says="another block's barrier"), """
+    story("a wait at another block's barrier", Found(Verdict.RUNTIME_ERROR, line="wait", says="another block's"), """
   __shared__ unsigned long long bar;
   if (t == 0) INIT(bar, 1);
   SYNC();
