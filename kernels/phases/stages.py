@@ -5,7 +5,7 @@ Such a kernel copies tiles asynchronously to parts of shared memory, its stages,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -29,13 +29,31 @@ def multiplies_matrices(program: Program) -> bool:
     return any(item.head in _PRODUCTS for item in program.instructions)
 
 
-def stage_table(program: Program, plan: Plan, case: CasePlan) -> StageTable | None:
-    """Return the stages of one small case; None for a kernel that copies nothing asynchronously. Raises nothing."""
+def stage_table(
+    program: Program,
+    plan: Plan,
+    case: CasePlan,
+    *,
+    symbols: Mapping[str, str] | None = None,
+    state: Mapping[str, bytes] | None = None,
+) -> StageTable | None:
+    """Return the stages of one small case; None for a kernel that copies nothing asynchronously. Raises nothing.
+
+    symbols, state: as for `phase_table`
+    """
     if case.launch is None:
         return None
     inputs = make_inputs(case, int(plan.seed, 16))
     try:
-        events, ended = filling(program, case.launch, arguments(case), buffers(case, inputs), shapes=case.shapes)
+        events, ended = filling(
+            program,
+            case.launch,
+            arguments(case),
+            buffers(case, inputs),
+            symbols=symbols,
+            shapes=case.shapes,
+            state=state,
+        )
     except (Unsupported, Malformed):
         return None
     work = _work(events, case.inputs_of_kernel)

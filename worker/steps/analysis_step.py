@@ -337,9 +337,9 @@ def _phases(small: SmallRun | None) -> tuple[PhaseTable | None, StageTable | Non
     except (device.Unsupported, device.Malformed):
         return None, None
     case = small.plan.cases[0]
-    if multiplies_matrices(loaded.program):
-        return None, stage_table(loaded.program, small.plan, case)
     symbols, state = loaded.named(case.symbols), loaded.named(constants(case))
+    if multiplies_matrices(loaded.program):
+        return None, stage_table(loaded.program, small.plan, case, symbols=symbols, state=state)
     return phase_table(loaded.program, small.plan, case, symbols=symbols, state=state), None
 
 

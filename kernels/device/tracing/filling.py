@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -94,28 +95,38 @@ def filling(
     arguments: Sequence[Argument],
     buffers: Sequence[Buffer],
     *,
+    symbols: Mapping[str, str] | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
+    state: Mapping[str, bytes] | None = None,
 ) -> tuple[tuple[Step, ...], bool]:
     """Run the first cluster, and return what happened in its order, and whether it ran to its end.
 
+    The arguments are as in `kernels.device.run`.
+
     raise (Unsupported): the kernel needs a feature that the CPU device doesn't emulate
     """
-    watch = _Watch(program)
-    execution = run(
-        program,
-        launch,
-        arguments,
-        buffers,
-        budget=_BUDGET,
-        shapes=shapes,
-        blocks=range(launch.cluster_blocks),
-        observe=False,
-        watch=watch,
-        wrap=watch.wrap,
-    )
-    ended = not any(finding.kind is Verdict.TIME_LIMIT for finding in execution.findings)
+    watch, ended = _Watch(program), False
+    with suppress(_TooMuchError):
+        execution = run(
+            program,
+            launch,
+            arguments,
+            buffers,
+            budget=_BUDGET,
+            symbols=symbols,
+            shapes=shapes,
+            state=state,
+            blocks=range(launch.cluster_blocks),
+            observe=False,
+            watch=watch,
+            wrap=watch.wrap,
+        )
+        ended = not any(finding.kind is Verdict.TIME_LIMIT for finding in execution.findings)
     lines = [item.line for item in program.instructions]
-    return tuple(_joined(_steps(watch.events, lines))), ended and len(watch.events) < _MOST_EVENTS
+    return tuple(_joined(_steps(watch.events, lines))), ended
+
+
+class _TooMuchError(Exception): ...
 
 
 class _Watch(Unwatched):
@@ -148,8 +159,10 @@ class _Watch(Unwatched):
     def record(self, access: Access) -> None:
         kind, space = access.where.kind, access.allocation.space
         reads = kind is Kind.READ and space in {"shared", "global"}
-        if len(self.events) >= _MOST_EVENTS or not (reads or (kind is Kind.COPY and space == "shared")):
+        if not (reads or (kind is Kind.COPY and space == "shared")):
             return
+        if len(self.events) >= _MOST_EVENTS:
+            raise _TooMuchError
         assert self._machine is not None
         shape = self._machine.shape
         words, lanes = access.cells(shape, _WORD)
