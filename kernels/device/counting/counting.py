@@ -120,7 +120,7 @@ class Counting:
         self._columns = columns
         self._everyone = everyone
         self._kinds: dict[tuple[int | None, int | None], Columns] = {}
-        self._places: dict[tuple[Verb, str], Numbers] = {}
+        self._places: dict[tuple[Verb, str, int], bytes] = {}
         self._forget()
 
     def _forget(self) -> None:
@@ -256,11 +256,14 @@ class Counting:
         values[:6] = bulk(rows.addresses, rows.sizes)
         if space == "shared":
             values[2:4] = values[5] = 0
-        before = self._places.setdefault((verb, name), np.full(machine.shape.lanes, -1))
-        values[_REPEATS] = before[rows.lanes] == rows.places
-        before[rows.lanes] = rows.places
+        blocks = rows.lanes % machine.shape.blocks
+        for block in np.unique(blocks).tolist():
+            # Two threads may fill two stages in turn, so a block's last copies count, not a thread's.
+            places = rows.places[blocks == block].tobytes()
+            values[_REPEATS, blocks == block] = self._places.get((verb, name, block)) == places
+            self._places[verb, name, block] = places
         total = self._total((access, space, _name(name)))[:, self._columns]
-        np.add.at(total, (np.arange(len(values))[:, np.newaxis], rows.lanes % machine.shape.blocks), values)
+        np.add.at(total, (np.arange(len(values))[:, np.newaxis], blocks), values)
 
     # -- sums ---------------------------------------------------------------------------------------------------------
 
