@@ -138,8 +138,8 @@ def prepare(task: Task, source: Source, checked: Plan, stages: Stages) -> Look |
     checked: the plan of the check, whose compilations are shared
     """
     with _Harmless():
-        # The counted size of a kernel on tensor cores is a few tiles, which bounds nothing. Other kernels would need half
-        # a second more, and their bound would hardly change.
+        # The counted size of a kernel on tensor cores is a few tiles, which bounds nothing. Other kernels would need
+        # half a second more, and their bound would hardly change.
         light = any(operand.type is not ElementType.FLOAT for operand in task.exercise.operands)
         look = look_at(task, source, at_target=_target_for(task.arch), light=light)
         others = tuple(replace(checked, cases=(case,)) for case in checked.modules())
