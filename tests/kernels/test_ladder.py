@@ -104,8 +104,7 @@ def test_a_rung_is_accepted_without_a_finding(rung: Rung, tiled: Exercise, tmp_p
 
 
 @pytest.mark.parametrize(
-    "rung",
-    some_of(_rungs("tensor-cores"), 7, lambda rung: rung.file.stem, "the short suite has the first rung"),
+    "rung", some_of(_rungs("tensor-cores"), 7, lambda rung: rung.file.stem, "the short suite has the first rung")
 )
 def test_a_rung_on_tensor_cores_is_accepted_without_a_finding(rung: Rung, tmp_path: Path) -> None:
     assert rung.source.startswith("// Idea: ")
