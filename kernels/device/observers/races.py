@@ -60,6 +60,8 @@ class RaceObserver(Unwatched):
         self._lines = tuple(item.line for item in program.instructions)
         self._severity = severity
         self._suspects = suspects
+        tables = suspects.block, suspects.grid
+        self._of_block, self._of_grid = ({name: suspects.cells(table, name) for name in table} for table in tables)
         self._by_order = by_order
         self._clocks = Clocks()
         self._moments: dict[int, Moment] = {}
@@ -220,7 +222,7 @@ class RaceObserver(Unwatched):
         self._block.clear()
         self._rows, self._of_one = self._rows[:0], False
         for noted in self._grid:
-            entries = self._entries(noted, self._suspects.grid)
+            entries = self._entries(noted, self._of_grid)
             self._kept.append(entries)
             self._count += len(entries)
         self._grid.clear()
@@ -264,7 +266,7 @@ class RaceObserver(Unwatched):
         if self._of_one and not alike:
             self._rows = self._of_all_blocks(self._rows)
         self._of_one = alike
-        made = [self._entries(noted, self._suspects.block, alike=alike) for noted in self._block]
+        made = [self._entries(noted, self._of_block, alike=alike) for noted in self._block]
         entries = in_order([self._rows, *made])
         if len(entries) > _MOST_ENTRIES:
             who, when = "the threads of a block share memory", " between two barriers"
@@ -312,7 +314,7 @@ class RaceObserver(Unwatched):
 
     def _entries(self, noted: Noted, suspects: Mapping[str, Flags], *, alike: bool = False) -> Entries:
         name = noted.access.allocation.name
-        return noted.entries(self._suspects.unit(name), self._suspects.cells(suspects, name), alike=alike)
+        return noted.entries(self._suspects.unit(name), suspects[name], alike=alike)
 
     def _keep(self, entries: Entries, suspects: Flags, passed: NDArray[np.int64]) -> None:
         """Keep what may race with later accesses: copies under way, and the last accesses to ordered cells."""
