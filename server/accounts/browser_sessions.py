@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import bindparam, delete, func, select, update
 from sqlalchemy.orm import Session, contains_eager
 
 from server.accounts.digest import digest_of
@@ -66,24 +66,29 @@ def begin(session: Session, person: Person, user_agent: str) -> str:
 def find(session: Session, token: str, now: datetime | None = None) -> SignedIn | None:
     """The session of this cookie; None if it ended, expired or was idle for too long."""
     moment = now or datetime.now(UTC)
-    row = session.scalar(
-        select(BrowserSession)
-        .join(BrowserSession.person)
-        .options(contains_eager(BrowserSession.person))
-        .where(
-            BrowserSession.digest == digest_of(token),
-            BrowserSession.ended_at.is_(None),
-            BrowserSession.expires_at > moment,
-            BrowserSession.used_at > moment - IDLE,
-            Person.disabled_at.is_(None),
-            Person.erased_at.is_(None),
-        )
-    )
+    given = {"digest": digest_of(token), "now": moment, "idle_since": moment - IDLE}
+    row: BrowserSession | None = session.scalar(_LIVE, given)
     if row is None:
         return None
     student, course = row.viewing_id, row.viewing_course_id
     viewing = (student, course) if student is not None and course is not None else None
     return SignedIn(row.id, row.person, row.used_at < moment - _USE_NOTED_EVERY, viewing)
+
+
+# Each page needs it, so it is made once.
+_LIVE = (
+    select(BrowserSession)
+    .join(BrowserSession.person)
+    .options(contains_eager(BrowserSession.person))
+    .where(
+        BrowserSession.digest == bindparam("digest"),
+        BrowserSession.ended_at.is_(None),
+        BrowserSession.expires_at > bindparam("now"),
+        BrowserSession.used_at > bindparam("idle_since"),
+        Person.disabled_at.is_(None),
+        Person.erased_at.is_(None),
+    )
+)
 
 
 def view_as(session: Session, session_id: int, student: int | None, course: int | None) -> None:

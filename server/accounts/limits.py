@@ -9,8 +9,9 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from weakref import WeakKeyDictionary
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, update
 from sqlalchemy.orm import Session
 
 from server.accounts.models import RateCount
@@ -23,6 +24,9 @@ LONGEST_EMAIL = 254
 
 _KEPT = 2
 """Windows that are kept of each action."""
+
+_tidied: WeakKeyDictionary[Sessions, dict[str, int]] = WeakKeyDictionary()
+"""The last window in which this process deleted old counts, by action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +65,14 @@ def count_all(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datet
     everywhere, so that no two transactions wait for each other.
     """
     moment = now or datetime.now(UTC)
-    begun: list[Limit] = []
     over: Limit | None = None
     with sessions.begin() as session:
         leave_unsynced(session)
         for limit, subject in asked:
-            number = _add(session, limit, subject, moment)
-            if number == 1:
-                begun.append(limit)
-            if number > limit.count:
+            if _add(session, limit, subject, moment) > limit.count:
                 over = limit
                 break
-    for limit in begun:
+    for limit, _ in asked:
         _forget_old(sessions, limit, moment)
     if over is not None:
         raise TooOften(over, over.wait(moment))
@@ -109,18 +109,12 @@ def by_both(email: str, address: str) -> str:
 
 
 def _add(session: Session, limit: Limit, subject: str, now: datetime) -> int:
-    window = limit.window(now)
-    new = insert_into(session, RateCount).values(subject=_kept(subject), action=limit.action, window=window, count=1)
-    session.execute(
-        new.on_conflict_do_update(
-            index_elements=[RateCount.subject, RateCount.action, RateCount.window], set_={"count": RateCount.count + 1}
-        )
+    row = {"subject": _kept(subject), "action": limit.action, "window": limit.window(now), "count": 1}
+    counted = insert_into(session, RateCount).on_conflict_do_update(
+        index_elements=[RateCount.subject, RateCount.action, RateCount.window], set_={"count": RateCount.count + 1}
     )
-    return session.scalars(
-        select(RateCount.count).where(
-            RateCount.subject == _kept(subject), RateCount.action == limit.action, RateCount.window == window
-        )
-    ).one()
+    number: int = session.connection().execute(counted.values(**row).returning(RateCount.count)).scalar_one()
+    return number
 
 
 def _kept(subject: str) -> str:
@@ -128,8 +122,12 @@ def _kept(subject: str) -> str:
 
 
 def _forget_old(sessions: Sessions, limit: Limit, now: datetime) -> None:
-    """Delete counts of past windows, so that the table stays small."""
-    old = (RateCount.action == limit.action, RateCount.window <= limit.window(now) - _KEPT)
+    """Delete counts of past windows, once in each window, so that the table stays small."""
+    window, tidied = limit.window(now), _tidied.setdefault(sessions, {})
+    if tidied.get(limit.action) == window:
+        return
+    tidied[limit.action] = window
+    old = (RateCount.action == limit.action, RateCount.window <= window - _KEPT)
     with sessions.begin() as session:
         leave_unsynced(session)
         session.execute(delete(RateCount).where(*old))

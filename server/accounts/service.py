@@ -12,7 +12,7 @@ from functools import cache
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from sqlalchemy import ColumnElement, exists, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, exists, or_, select, update
 from sqlalchemy.orm import Session, contains_eager
 
 from server.accounts.browser_sessions import end_all
@@ -255,22 +255,26 @@ def find_token(session: Session, token: str, *, now: datetime | None = None) -> 
     if not token.startswith(TOKEN_PREFIX):
         return None
     moment = now or datetime.now(UTC)
-    row = session.scalar(
-        select(ApiToken)
-        .join(ApiToken.person)
-        .options(contains_eager(ApiToken.person))
-        .where(
-            ApiToken.digest == digest_of(token),
-            ApiToken.revoked_at.is_(None),
-            or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > moment),
-            Person.disabled_at.is_(None),
-            Person.erased_at.is_(None),
-        )
-    )
+    row: ApiToken | None = session.scalar(_VALID, {"digest": digest_of(token), "now": moment})
     if row is None:
         return None
     stale = row.used_at is None or row.used_at < moment - _USE_NOTED_EVERY
     return ValidToken(row.id, row.person, row.allows, stale=stale)
+
+
+# Each request of a program needs it, so it is made once.
+_VALID = (
+    select(ApiToken)
+    .join(ApiToken.person)
+    .options(contains_eager(ApiToken.person))
+    .where(
+        ApiToken.digest == bindparam("digest"),
+        ApiToken.revoked_at.is_(None),
+        or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > bindparam("now")),
+        Person.disabled_at.is_(None),
+        Person.erased_at.is_(None),
+    )
+)
 
 
 def note_token_use(session: Session, token_id: int, *, now: datetime | None = None) -> None:

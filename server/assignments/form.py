@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -86,8 +86,10 @@ def new_key() -> str:
     return secrets.token_hex(16)
 
 
-def read_sent() -> Sent:
+def read_sent(before_repair: Callable[[], None]) -> Sent:
     """Read the form of the present request. A file replaces the text.
+
+    before_repair: called before a text is repaired, which is costly
 
     A text that the compiler can't read is a mistake before it uses an attempt.
     """
@@ -102,7 +104,10 @@ def read_sent() -> Sent:
         return Sent(text, None, mode, given, found)
     asked = "repair" in request.form
     code = decode(found.content)
-    repair = _repair(code) if isinstance(code, str) and not is_plain(code) else None
+    repair = None
+    if isinstance(code, str) and not is_plain(code):
+        before_repair()
+        repair = _repair(code)
     if repair is not None and asked:
         return Sent(repair.text, None, mode, given, changes=repair.changes)
     text = _lines(found.content.decode())

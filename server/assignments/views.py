@@ -77,26 +77,25 @@ def show_assignment(course: str, name: str) -> str:
 @courses.post("/<course>/<name>/submissions")
 def hand_in(course: str, name: str) -> Response:
     """Check or submit. A refused form comes back on the same page with its text."""
-    reader = reader_of(course, name)
-    with site().readers.begin() as session:
-        assignment = assignment_for(session, reader).id
-    sent = read_sent()
+    who = viewer()
+    reader = partial(reader_of, course, name)
+    sent = read_sent(lambda: _need_to_see(reader()))
     if sent.source is None:
-        return _again(reader, sent)
+        return _again(reader(), sent)
     submitted = SubmissionInput(
-        reader.viewer.id, assignment, sent.source, sent.mode, key=sent.request_key, late_days=sent.late_days
+        who.id, f"{course}/{name}", sent.source, sent.mode, key=sent.request_key, late_days=sent.late_days
     )
     try:
-        accepted = submit(submitted)
+        accepted = submit(submitted, positioned=False)
     except limits.TooOften as error:
         often = TooOften(
             f"You checked or submitted {error.limit.count} times within a minute, which is the limit. Try again in "
             f"{plural(error.seconds, 'second')}.",
             error.seconds,
         )
-        return _again(reader, sent, often)
+        return _again(reader(), sent, often)
     except NotAccepted as error:
-        return _again(reader, sent, error)
+        return _again(reader(), sent, error)
     logger.info("accepted submission %s", accepted.submission.public_id)
     return Response(status=303, headers={"Location": f"/submissions/{accepted.submission.public_id}"})
 
@@ -153,6 +152,12 @@ def _page(
         part=announced,
         course=reader.course,
     )
+
+
+def _need_to_see(reader: Reader) -> None:
+    """Raise Refused if the reader may not see the assignment."""
+    with site().readers.begin() as session:
+        assignment_for(session, reader)
 
 
 def _again(reader: Reader, sent: Sent, refused: NotAccepted | None = None) -> Response:

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.access import Viewer, not_allowed, nothing_here, viewer
 from server.courses.models import Assignment, Course, Role
-from server.courses.service import find_assignment, find_course, is_shown, is_staff, role_in
+from server.courses.service import course_and_role, find_assignment, is_shown, is_staff, role_in
 from server.http.site import site
 
 _PAGE_COURSE = "page_course"
@@ -69,13 +69,6 @@ def membership_in(session: Session, course: Course) -> Membership:
     if role is None:
         raise nothing_here()
     return _membership(course, role)
-
-
-def course_and_role(session: Session, person: int, slug: str) -> tuple[Course, Role] | None:
-    """A course with a person's role in it; None for a stranger, as for a course that doesn't exist."""
-    course = find_course(session, slug)
-    role = None if course is None else role_in(session, person, course.id)
-    return None if course is None or role is None else (course, role)
 
 
 def staff_of(slug: str) -> Membership:

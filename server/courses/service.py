@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, or_, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session, contains_eager, joinedload
 
 from kernels.analysis.devices import devices
 from kernels.exercise import Exercise as Found
@@ -87,6 +88,16 @@ def find_course(session: Session, slug: str) -> Course | None:
     return session.scalar(select(Course).where(Course.slug == slug))
 
 
+def course_and_role(session: Session, person_id: int, slug: str) -> tuple[Course, Role] | None:
+    """A course with a person's role in it; None for a stranger, as for a course that doesn't exist."""
+    if not _SLUG.fullmatch(slug):
+        return None
+    query = with_role(select(Course).select_from(Course), person_id, Course.id.expression)
+    found = session.execute(query.where(Course.slug == slug)).one_or_none()
+    role = None if found is None else role_from(*found[1:])
+    return None if found is None or role is None else (found[0], role)
+
+
 def hold_course(session: Session, course_id: int) -> None:
     """Lock a course until the end of the transaction. Take this lock before any other.
 
@@ -132,13 +143,23 @@ def members(session: Session, course: Course) -> Sequence[Membership]:
 
 def role_in(session: Session, person_id: int, course_id: int) -> Role | None:
     """A person's role in a course; None for a person who isn't in it or left. Operators are instructors everywhere."""
-    if session.scalar(select(Person.admin).where(Person.id == person_id)):
-        return Role.INSTRUCTOR
-    return session.scalar(
-        select(Membership.role).where(
-            Membership.course_id == course_id, Membership.person_id == person_id, Membership.dropped_at.is_(None)
-        )
-    )
+    query = select(Person.admin, Membership.role).outerjoin(Membership, _of_person(course_id))
+    found = session.execute(query.where(Person.id == person_id)).one_or_none()
+    return None if found is None else role_from(*found)
+
+
+def with_role(query: Select[Any], person_id: int, course_id: ColumnElement[int]) -> Select[Any]:
+    """Add two columns to a query, from which `role_from` makes a person's role in the course of each row."""
+    known = query.add_columns(Person.admin, Membership.role).outerjoin(Person, Person.id == person_id)
+    return known.outerjoin(Membership, _of_person(course_id))
+
+
+def role_from(admin: bool | None, role: Role | None) -> Role | None:
+    return Role.INSTRUCTOR if admin else role
+
+
+def _of_person(course_id: ColumnElement[int] | int) -> ColumnElement[bool]:
+    return and_(Membership.course_id == course_id, Membership.person_id == Person.id, Membership.dropped_at.is_(None))
 
 
 def is_staff(role: Role | None) -> bool:
@@ -200,24 +221,31 @@ def wrong_terms(session: Session, course: Course, exercise: Found | None, terms:
 
 def find_assignment(session: Session, name: str) -> Assignment | None:
     """Find an assignment by its name, such as "demo/tiled"; None for none."""
+    query = select_assignment(name)
+    return None if query is None else session.scalar(query.options(joinedload(Assignment.exercise)))
+
+
+def select_assignment(name: str | int) -> Select[Any] | None:
+    """A query of an assignment with its course, by its ID or its name; None if it can't be a name."""
+    query = (
+        select(Assignment).select_from(Assignment).join(Assignment.course).options(contains_eager(Assignment.course))
+    )
+    if isinstance(name, int):
+        return query.where(Assignment.id == name)
     course, _, slug = name.partition("/")
     if not (_SLUG.fullmatch(course) and _SLUG.fullmatch(slug)):
         return None
-    return session.scalar(
-        select(Assignment)
-        .join(Assignment.course)
-        .where(Course.slug == course, Assignment.slug == slug)
-        .options(joinedload(Assignment.course), joinedload(Assignment.exercise))
-    )
+    return query.where(Course.slug == course, Assignment.slug == slug)
 
 
 def visible_assignment(session: Session, person_id: int, name: str, now: datetime) -> tuple[Assignment, Role] | None:
     """Find an assignment by its name, with the person's role; None if they may not see it."""
-    found = find_assignment(session, name)
-    role = None if found is None else role_in(session, person_id, found.course_id)
-    if found is None or role is None or not is_shown(found, role, now):
+    query = select_assignment(name)
+    found = None if query is None else session.execute(with_role(query, person_id, Course.id.expression)).one_or_none()
+    role = None if found is None else role_from(*found[1:])
+    if found is None or role is None or not is_shown(found[0], role, now):
         return None
-    return found, role
+    return found[0], role
 
 
 def assignments(session: Session, course: Course) -> Sequence[Assignment]:

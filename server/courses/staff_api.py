@@ -18,10 +18,9 @@ from kernels.wording import rounded_points
 from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
 from server.audit.service import note
-from server.courses.access import course_and_role
 from server.courses.local_time import MomentError, read_moment
 from server.courses.models import Assignment, Course, Role
-from server.courses.service import SHORT_NAME, CourseError, find_assignment, is_staff
+from server.courses.service import SHORT_NAME, CourseError, course_and_role, find_assignment, is_staff
 from server.fields import Range, Text
 from server.grades.grade import Grade
 from server.grades.losses import Loss, UnconfirmedPoints

@@ -14,9 +14,8 @@ from kernels.experiment.export import to_csv
 from server.accounts import limits
 from server.accounts.identity import need_staff_scope, person_asking, too_many_requests
 from server.accounts.models import Scope
-from server.courses.access import course_and_role
 from server.courses.models import Role
-from server.courses.service import DEVICE_CLASS, SHORT_NAME
+from server.courses.service import DEVICE_CLASS, SHORT_NAME, course_and_role
 from server.experiments.access import STARTS, refused
 from server.experiments.answers import (
     ExperimentAnswer,

@@ -70,6 +70,11 @@ def place_of(session: Session, job: Job, now: datetime) -> Place:
     return Place(None) if step is None else places(session, [step], now)[step.id]
 
 
+def position_of(session: Session, step: OpenStep, now: datetime) -> int:
+    """The position of a waiting step, without an estimate of its time."""
+    return min(_Line(session, step.queue, [step.id], now).ahead(step), COUNTED) + 1
+
+
 def places(session: Session, steps: Iterable[OpenStep], now: datetime) -> Mapping[int, Place]:
     """The place of each step, by its ID. The number of queries doesn't grow with the number of steps."""
     by_queue: dict[str, list[OpenStep]] = defaultdict(list)
@@ -93,14 +98,16 @@ class _Line:
 
     def place(self, step: OpenStep) -> Place:
         """The place of one of these steps. A step that was sent meanwhile counts as the next."""
-        if step.state is StepState.SENT:
-            ahead = self._sent.get(step.id, 0)
-        else:
-            ahead = len(self._sent) + self._queued.get(step.id, self._unlisted)
+        ahead = self.ahead(step)
         if ahead > COUNTED:
             return Place(COUNTED + 1, None, f"More than {COUNTED:,} steps are ahead.")
         seconds, reason = self._wait(ahead, max(step.queued_at, step.sent_at or step.queued_at))
         return Place(ahead + 1, seconds, reason)
+
+    def ahead(self, step: OpenStep) -> int:
+        if step.state is StepState.SENT:
+            return self._sent.get(step.id, 0)
+        return len(self._sent) + self._queued.get(step.id, self._unlisted)
 
     @cached_property
     def _sent(self) -> Mapping[int, int]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import ColumnElement, bindparam, func, select
+from sqlalchemy import ColumnElement, ScalarSelect, bindparam, func, select
 from sqlalchemy.orm import Session
 
 from server.database.upsert import insert_into
@@ -43,15 +43,12 @@ class QueueOrder:
         self._session = session
         self._queue = queue
         self._priority = priority
-        self._clock = session.scalar(
-            select(QueueClock.turn).where(QueueClock.queue == queue, QueueClock.priority == priority)
-        )
         self._last: dict[int, int] = {}
 
     def next(self, person: int) -> int:
         if person not in self._last:
             self._last[person] = self._last_queued(person)
-        self._last[person] = max(self._clock or 0, self._last[person]) + 1
+        self._last[person] += 1
         return self._last[person]
 
     def know(self, people: Collection[int]) -> None:
@@ -62,15 +59,21 @@ class QueueOrder:
             .group_by(Step.person_id)
         )
         last_turns = dict(self._session.execute(last).all())
-        self._last |= {person: last_turns.get(person, 0) for person in people}
+        clock = self._session.scalar(select(self._clock)) or 0
+        self._last |= {person: max(clock, last_turns.get(person, 0)) for person in people}
+
+    @property
+    def _clock(self) -> ScalarSelect[int]:
+        kept = QueueClock.queue == self._queue, QueueClock.priority == self._priority
+        return select(QueueClock.turn).where(*kept).scalar_subquery()
 
     def _last_queued(self, person: int) -> int:
-        last = self._session.scalar(
-            select(func.max(Step.turn)).where(
-                Step.person_id == person, Step.queue == self._queue, Step.priority == self._priority, QUEUED
-            )
+        """The number after which the person's next one comes: of the last queued step, or of the clock."""
+        queued = select(func.max(Step.turn)).where(
+            Step.person_id == person, Step.queue == self._queue, Step.priority == self._priority, QUEUED
         )
-        return last or 0
+        last, clock = self._session.execute(select(queued.scalar_subquery(), self._clock)).one()
+        return max(last or 0, clock or 0)
 
 
 def advance(session: Session, queue: str, turns: Mapping[int, int]) -> None:

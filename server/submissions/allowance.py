@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    String,
+    and_,
+    bindparam,
+    case,
+    cast,
+    exists,
+    func,
+    literal_column,
+    null,
+    or_,
+    select,
+    union_all,
+)
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from kernels.wording import plural
 from server.accounts.limits import Limit
 from server.courses.models import Assignment, Extension
+from server.database.base import UtcTime
 from server.grading.models import Job, JobKind, JobState, Step
 from server.submissions.counted_submission import Deadlines, attempts_for, due_for
 from server.submissions.models import Mode, Submission
@@ -119,27 +135,44 @@ def allowances(
     """Read a student's limits in several assignments, by ID. Needs no more queries than one assignment."""
     numbers = [assignment.id for assignment in assignments]
     extensions = extensions_of(session, numbers, person_id)
-    attempts = _attempts(session, numbers, person_id)
-    checks = _checks(session, numbers, person_id, now)
-    under_way = _under_way(session, numbers, person_id)
-    by_assignment = {}
-    for assignment in assignments:
-        extension = extensions.get(assignment.id)
-        used, last = attempts.get(assignment.id, (0, None))
-        interval = timedelta(seconds=assignment.min_interval_seconds)
-        times = checks.get(assignment.id, [])[: assignment.checks_per_hour]
-        by_assignment[assignment.id] = Allowance(
-            deadlines=due_for(assignment, extension),
-            attempts=attempts_for(assignment, extension),
-            used=used,
-            next_at=last + interval if last is not None and interval else None,
-            checks=assignment.checks_per_hour,
-            checked=len(times),
-            # The oldest of these checks is the first to leave the hour.
-            check_at=times[-1] + _HOUR if times and len(times) == assignment.checks_per_hour else None,
-            under_way=under_way.get(assignment.id, 0),
-        )
-    return by_assignment
+    used = _used(session, numbers, person_id, now)
+    return {one.id: _allowance(one, extensions.get(one.id), used[one.id]) for one in assignments}
+
+
+def allowance_of(
+    session: Session, assignment: Assignment, extension: Extension | None, person_id: int, now: datetime
+) -> Allowance:
+    """The same as `allowance`, with an extension that was read before."""
+    return _allowance(assignment, extension, _used(session, [assignment.id], person_id, now)[assignment.id])
+
+
+@dataclass(slots=True)
+class _Used:
+    """What a student used in one assignment.
+
+    last: the submission that starts the minimum interval; checks: times of the last hour, the last one first
+    """
+
+    attempts: int = 0
+    last: datetime | None = None
+    checks: list[datetime] = field(default_factory=list)
+    under_way: int = 0
+
+
+def _allowance(assignment: Assignment, extension: Extension | None, used: _Used) -> Allowance:
+    interval = timedelta(seconds=assignment.min_interval_seconds)
+    times = used.checks[: assignment.checks_per_hour]
+    return Allowance(
+        deadlines=due_for(assignment, extension),
+        attempts=attempts_for(assignment, extension),
+        used=used.attempts,
+        next_at=used.last + interval if used.last is not None and interval else None,
+        checks=assignment.checks_per_hour,
+        checked=len(times),
+        # The oldest of these checks is the first to leave the hour.
+        check_at=times[-1] + _HOUR if times and len(times) == assignment.checks_per_hour else None,
+        under_way=used.under_way,
+    )
 
 
 def too_many_kept(session: Session, person_id: int, now: datetime, most: int) -> TooOften | None:
@@ -164,41 +197,21 @@ def extensions_of(session: Session, assignments: Iterable[int], person: int) -> 
     return {extension.assignment_id: extension for extension in session.scalars(query)}
 
 
-def _attempts(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, tuple[int, datetime | None]]:
-    """The used attempts by assignment, and the last submission that starts the minimum interval.
-
-    A submission that was cancelled early doesn't use an attempt, but starts the interval too.
-    """
-    waited_for = or_(costs(), _job(Job.state == JobState.CANCELLED))
-    query = (
-        select(
-            Submission.assignment_id,
-            func.sum(case((costs(), 1), else_=0)),
-            func.max(case((waited_for, Submission.created_at))),
-        )
-        .where(Submission.assignment_id.in_(assignments), Submission.person_id == person, Submission.mode == Mode.RANK)
-        .group_by(Submission.assignment_id)
-    )
-    return {assignment: (used, last) for assignment, used, last in session.execute(query)}
-
-
-def _checks(session: Session, assignments: Iterable[int], person: int, now: datetime) -> Mapping[int, list[datetime]]:
-    """The times of the checks in the last hour by assignment, the last one first."""
-    query = (
-        select(Submission.assignment_id, Submission.created_at)
-        .where(
-            Submission.assignment_id.in_(assignments),
-            Submission.person_id == person,
-            Submission.mode == Mode.CHECK,
-            Submission.created_at > now - _HOUR,
-            costs(),
-        )
-        .order_by(Submission.created_at.desc())
-    )
-    times = defaultdict(list)
-    for assignment, moment in session.execute(query):
-        times[assignment].append(moment)
-    return times
+def _used(session: Session, assignments: Sequence[int], person: int, now: datetime) -> Mapping[int, _Used]:
+    """What a person used in each of these assignments."""
+    used = {number: _Used() for number in assignments}
+    given = {"assignments": list(assignments), "person": person, "since": now - _HOUR}
+    for kind, assignment, number, moment in session.execute(_USED, given):
+        found = used[assignment]
+        if kind == "attempts":
+            found.attempts, found.last = number, moment
+        elif kind == "check":
+            found.checks.append(moment)
+        else:
+            found.under_way = number
+    for found in used.values():
+        found.checks.sort(reverse=True)
+    return used
 
 
 def costs() -> ColumnElement[bool]:
@@ -221,20 +234,34 @@ def _job(condition: ColumnElement[bool]) -> ColumnElement[bool]:
     return exists().where(Job.submission_id == Submission.id, condition)
 
 
-def _under_way(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, int]:
-    query = (
-        select(Submission.assignment_id, func.count())
-        .join(Job, Job.submission_id == Submission.id)
-        .where(
-            Submission.assignment_id.in_(assignments),
-            Submission.person_id == person,
-            # A regrade by course staff must not keep a student from submitting.
-            Job.kind == JobKind.SUBMISSION,
-            Job.state.in_([JobState.QUEUED, JobState.RUNNING]),
-        )
-        .group_by(Submission.assignment_id)
+def _select_used() -> CompoundSelect[Any]:
+    """Of a person in some assignments: the used attempts of each, each check since a moment, how many are under way."""
+    own = (
+        Submission.assignment_id.in_(bindparam("assignments", expanding=True)),
+        Submission.person_id == bindparam("person"),
     )
-    return dict(session.execute(query).all())
+    attempts, check, under_way = (
+        select(literal_column(f"'{kind}'", String).label("kind"), Submission.assignment_id).where(*own)
+        for kind in ("attempts", "check", "under_way")
+    )
+    # A submission that was cancelled early doesn't use an attempt, but starts the interval too.
+    waited_for = or_(costs(), _job(Job.state == JobState.CANCELLED))
+    used = func.sum(case((costs(), 1), else_=0)), func.max(case((waited_for, Submission.created_at)))
+    # A regrade by course staff must not keep a student from submitting.
+    unfinished = Job.kind == JobKind.SUBMISSION, Job.state.in_([JobState.QUEUED, JobState.RUNNING])
+    return union_all(
+        attempts.add_columns(*used).where(Submission.mode == Mode.RANK).group_by(Submission.assignment_id),
+        check.add_columns(literal_column("1"), Submission.created_at).where(
+            Submission.mode == Mode.CHECK, Submission.created_at > bindparam("since"), costs()
+        ),
+        under_way.add_columns(func.count(), cast(null(), UtcTime))
+        .join(Job, Job.submission_id == Submission.id)
+        .where(*unfinished)
+        .group_by(Submission.assignment_id),
+    )
+
+
+_USED = _select_used()
 
 
 def _all(attempts: int) -> str:

@@ -14,7 +14,6 @@ from server.accounts import limits
 from server.accounts.identity import bearer_token, has_scope, need_staff_scope, person_asking, too_many_requests
 from server.accounts.models import Scope
 from server.accounts.service import find_by_token
-from server.courses.service import find_assignment
 from server.fields import Text
 from server.http.json_body import refuse_other_types
 from server.http.operation import EVENTS, Header, operation
@@ -108,14 +107,9 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
     refuse_other_types()
     asked, source = read_new_submission(request.get_data())
     key = read_key(request.headers.get("Idempotency-Key"))
-    with site().readers.begin() as session:
-        # Whether the person may submit to it is decided on acceptance.
-        assignment = find_assignment(session, asked.assignment)
-        if assignment is None:
-            raise _refusal(NoSuchAssignment("There is no such assignment in your courses."))
-    submitted = SubmissionInput(person, assignment.id, source, asked.mode, asked.device_class, key, asked.late_days)
+    submitted = SubmissionInput(person, asked.assignment, source, asked.mode, asked.device_class, key, asked.late_days)
     try:
-        accepted = submit(submitted)
+        accepted = submit(submitted, positioned=True)
     except limits.TooOften as often:
         raise too_many_requests(allowance.SUBMITS, often) from often
     except NotAccepted as error:

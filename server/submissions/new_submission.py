@@ -22,7 +22,7 @@ from server.http.site import site
 from server.submissions import allowance
 from server.submissions.models import Mode
 from server.submissions.refusals import DiskFull
-from server.submissions.service import Accepted, SubmissionInput, accept, find_earlier
+from server.submissions.service import Accepted, SubmissionInput, accept, is_repeated
 from server.submissions.source import SubmittedSource, UnusableSource, read_source
 
 ASSIGNMENT = f"{SHORT_NAME}/{SHORT_NAME}"
@@ -57,8 +57,10 @@ class SubmissionRequest:
     }
 
 
-def submit(submitted: SubmissionInput) -> Accepted:
+def submit(submitted: SubmissionInput, *, positioned: bool) -> Accepted:
     """Accept the submission of the present request, dated by the arrival of its last byte.
+
+    positioned: as for `accept`
 
     raise (limits.TooOften): this person sends requests too fast
     raise (NotAccepted): as `accept`, or the disk is full
@@ -66,7 +68,12 @@ def submit(submitted: SubmissionInput) -> Accepted:
     _refuse_if_full(submitted)
     limits.count(site().sessions, allowance.SUBMITS, f"person {submitted.person}")
     return accept(
-        site().sessions, submitted, arrived(), most_under_way=site().settings.under_way, most_a_day=allowance.MOST_A_DAY
+        site().sessions,
+        submitted,
+        arrived(),
+        most_under_way=site().settings.under_way,
+        most_a_day=allowance.MOST_A_DAY,
+        positioned=positioned,
     )
 
 
@@ -110,7 +117,7 @@ def _refuse_if_full(submitted: SubmissionInput) -> None:
     if not is_nearly_full(here.engine, here.settings.free_mb):
         return
     with here.readers.begin() as session:
-        again = find_earlier(session, submitted) is not None
+        again = is_repeated(session, submitted)
     if not again:
         raise DiskFull(
             "The server has almost no disk space left, so nothing was stored. Tell your course staff, and submit "

@@ -12,21 +12,21 @@ import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import select
+from sqlalchemy import and_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
 from server.copies.exact_copies import note_copy
 from server.courses.models import Assignment, Extension, Role
-from server.courses.service import is_shown, is_staff, role_in
+from server.courses.service import is_shown, is_staff, role_from, role_in, select_assignment, with_role
 from server.database.engine import Sessions
 from server.fleet.service import device_classes
 from server.grades.grade import late_days_of
 from server.grading.models import Job, JobKind
-from server.grading.queue import Place, place_of
+from server.grading.queue import place_of, position_of
 from server.grading.service import Work, keep_source, priority_of, queue_job
-from server.submissions.allowance import allowance, too_many_kept
+from server.submissions.allowance import allowance_of, too_many_kept
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import IdempotencyConflict, NoSuchAssignment, NotOpen, UnusableRequest
@@ -36,29 +36,30 @@ CPU = "cpu"
 """The device class of an assignment without a GPU; "" in the database."""
 
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
+_NO_ASSIGNMENT = "There is no such assignment in your courses."
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionInput:
     """A submission to accept.
 
+    assignment: its ID, or its name such as "demo/tiled"
     device_class: None for the assignment's own
     key: the client's idempotency key; a repeated request with the same key is one submission
     late_days: how many of the student's late days it may spend; None if the student wasn't asked
     """
 
     person: int
-    assignment: int
+    assignment: int | str
     source: SubmittedSource
     mode: Mode = Mode.RANK
     device_class: str | None = None
     key: str | None = None
     late_days: int | None = None
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the whole request."""
-        asked = [self.assignment, self.source.digest, self.mode.value, self.device_class]
+    def digest(self, assignment: int) -> str:
+        """SHA-256 of the whole request; `assignment` is the ID."""
+        asked = [assignment, self.source.digest, self.mode.value, self.device_class]
         if self.late_days is not None:
             asked.append(self.late_days)
         return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
@@ -68,17 +69,13 @@ class SubmissionInput:
 class Accepted:
     """An accepted submission.
 
+    position: in the queue, 0 in progress; None if it is over, which a repeated submission may be, or if nobody asked
     repeated: whether an earlier request with the same key created it
     """
 
     submission: Submission
-    place: Place
+    position: int | None
     repeated: bool = False
-
-    @property
-    def position(self) -> int | None:
-        """The position in the queue, 0 in progress; None if it is over, which a repeated submission may be."""
-        return self.place.position
 
 
 def accept(
@@ -88,17 +85,19 @@ def accept(
     *,
     most_under_way: int | None = None,
     most_a_day: int | None = None,
+    positioned: bool = True,
 ) -> Accepted:
     """Store a submission and its job; both are committed when this returns.
 
     now: the time of acceptance, which decides whether the submission is late
     most_under_way: ungraded submissions of one student to one assignment; None if unlimited
     most_a_day: stored submissions of one person in 24 hours; None if unlimited
+    positioned: whether to look up the position in the queue
 
     raise (NotAccepted): a subclass that says why it is refused
     """
     moment = now or datetime.now(UTC)
-    most = _Most(most_under_way, most_a_day)
+    most = _Most(most_under_way, most_a_day, positioned=positioned)
     if submitted.key is not None and not _KEY.fullmatch(submitted.key):
         raise UnusableRequest("The idempotency key must be 1 to 200 visible ASCII characters.")
     try:
@@ -114,20 +113,31 @@ def accept(
 class _Most:
     under_way: int | None
     a_day: int | None
+    positioned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The assignment with its course, and what its person is there. role: None for a stranger."""
+
+    assignment: Assignment
+    extension: Extension | None
+    role: Role | None
 
 
 def _accept(sessions: Sessions, submitted: SubmissionInput, now: datetime, most: _Most) -> Accepted:
     with sessions.begin() as session:
         # This comes first: what follows must see the person's earlier requests committed.
         _wait_for_turn(session, submitted.person)
-        earlier = find_earlier(session, submitted)
+        target = _find_target(session, submitted, lock=True)
+        earlier = _find_earlier(session, submitted, target)
         if earlier is not None:
-            return Accepted(earlier, place_of(session, latest_job(session, earlier.id), now), repeated=True)
-        assignment, role = _assignment(session, submitted, now)
-        staff = role is not Role.STUDENT
+            place = place_of(session, latest_job(session, earlier.id), now)
+            return Accepted(earlier, place.position, repeated=True)
+        assignment, staff = _open_to(target, now), target.role is not Role.STUDENT
         if not staff:
-            refused = allowance(session, assignment, submitted.person, now).refusal(submitted.mode, now, most.under_way)
-            if refused is not None:
+            limits = allowance_of(session, assignment, target.extension, submitted.person, now)
+            if (refused := limits.refusal(submitted.mode, now, most.under_way)) is not None:
                 raise refused
         if most.a_day is not None and (many := too_many_kept(session, submitted.person, now, most.a_day)):
             raise many
@@ -141,7 +151,7 @@ def _accept(sessions: Sessions, submitted: SubmissionInput, now: datetime, most:
             mode=submitted.mode,
             device_class=device_class,
             idempotency_key=submitted.key,
-            request_digest=submitted.digest if submitted.key is not None else None,
+            request_digest=submitted.digest(assignment.id) if submitted.key is not None else None,
             created_at=now,
             late_days=covered,
         )
@@ -151,7 +161,7 @@ def _accept(sessions: Sessions, submitted: SubmissionInput, now: datetime, most:
             note_copy(session, assignment, submission)
         work = Work(
             kind=JobKind.SUBMISSION,
-            priority=priority_of(staff=staff, due_at=_due_at(session, assignment, submitted), now=now),
+            priority=priority_of(staff=staff, due_at=due_for(assignment, target.extension).due_at, now=now),
             person=submitted.person,
             source=submission.source_digest,
             exercise=assignment.exercise_id,
@@ -162,7 +172,7 @@ def _accept(sessions: Sessions, submitted: SubmissionInput, now: datetime, most:
         )
         job = queue_job(session, work, now)
         session.flush()
-        return Accepted(submission, place_of(session, job, now))
+        return Accepted(submission, position_of(session, job.steps[0], now) if most.positioned else None)
 
 
 def latest_job(session: Session, submission: int) -> Job:
@@ -171,14 +181,19 @@ def latest_job(session: Session, submission: int) -> Job:
     return session.scalars(query).one()
 
 
-def find_earlier(session: Session, submitted: SubmissionInput) -> Submission | None:
+def is_repeated(session: Session, submitted: SubmissionInput) -> bool:
+    """Whether a request is stored already. Raises IdempotencyConflict, NoSuchAssignment."""
+    return _find_earlier(session, submitted, _find_target(session, submitted)) is not None
+
+
+def _find_earlier(session: Session, submitted: SubmissionInput, target: _Target) -> Submission | None:
     """This person's earlier submission with the same key; raises IdempotencyConflict if its request was different."""
     if submitted.key is None:
         return None
     submission = session.scalar(
         select(Submission).where(Submission.person_id == submitted.person, Submission.idempotency_key == submitted.key)
     )
-    if submission is not None and submission.request_digest != submitted.digest:
+    if submission is not None and submission.request_digest != submitted.digest(target.assignment.id):
         raise IdempotencyConflict("This idempotency key was already used for another submission.")
     return submission
 
@@ -197,19 +212,31 @@ def _wait_for_turn(session: Session, person: int) -> None:
     session.execute(select(Person.id).where(Person.id == person).with_for_update(key_share=True))
 
 
-def _assignment(session: Session, submitted: SubmissionInput, now: datetime) -> tuple[Assignment, Role]:
-    # A shared lock: an update of the assignment's exercise waits, other submissions don't.
-    assignment = session.get(Assignment, submitted.assignment, with_for_update={"read": True, "of": Assignment})
-    role = None if assignment is None else role_in(session, submitted.person, assignment.course_id)
-    if assignment is None or role is None or not is_shown(assignment, role, now):
-        raise NoSuchAssignment("There is no such assignment in your courses.")
+def _find_target(session: Session, submitted: SubmissionInput, *, lock: bool = False) -> _Target:
+    query = select_assignment(submitted.assignment)
+    if query is None:
+        raise NoSuchAssignment(_NO_ASSIGNMENT)
+    theirs = and_(Extension.assignment_id == Assignment.id, Extension.person_id == submitted.person)
+    query = query.add_columns(Extension).outerjoin(Extension, theirs)
+    query = with_role(query, submitted.person, Assignment.course_id.expression)
+    if lock:
+        # A shared lock: an update of the assignment's exercise waits, other submissions don't.
+        query = query.with_for_update(read=True, of=Assignment)
+    found = session.execute(query).one_or_none()
+    if found is None:
+        raise NoSuchAssignment(_NO_ASSIGNMENT)
+    assignment, extension, *role = found
+    return _Target(assignment, extension, role_from(*role))
+
+
+def _open_to(target: _Target, now: datetime) -> Assignment:
+    """The assignment; raises NoSuchAssignment, NotOpen."""
+    assignment = target.assignment
+    if target.role is None or not is_shown(assignment, target.role, now):
+        raise NoSuchAssignment(_NO_ASSIGNMENT)
     if assignment.course.archived_at is not None:
         raise NotOpen("This course is archived. You can't submit to it.")
-    return assignment, role
-
-
-def _due_at(session: Session, assignment: Assignment, submitted: SubmissionInput) -> datetime | None:
-    return due_for(assignment, session.get(Extension, (assignment.id, submitted.person))).due_at
+    return assignment
 
 
 def _covered(session: Session, assignment: Assignment, submitted: SubmissionInput, now: datetime) -> int:

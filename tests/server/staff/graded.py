@@ -39,14 +39,30 @@ def newest_job(course: ACourse, submission: int) -> int:
         return latest_job(session, submission).id
 
 
+class Asked(list[str]):
+    """What a database was asked. transactions: how many began"""
+
+    transactions = 0
+
+    @property
+    def statements(self) -> list[str]:
+        """Without those that only SQLite needs to begin a transaction."""
+        return [each for each in self if not each.startswith(("PRAGMA", "BEGIN"))]
+
+
 @contextmanager
-def counted_queries(engine: Engine) -> Iterator[list[str]]:
+def counted_queries(engine: Engine) -> Iterator[Asked]:
     """The statements of all connections meanwhile."""
-    seen: list[str] = []
+    seen = Asked()
+
+    def begun(_connection: object) -> None:
+        seen.transactions += 1
 
     def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
         seen.append(statement)
 
+    event.listen(engine, "begin", begun)
     event.listen(engine, "before_cursor_execute", note)
     yield seen
+    event.remove(engine, "begin", begun)
     event.remove(engine, "before_cursor_execute", note)
