@@ -219,11 +219,10 @@ _PARTS: tuple[tuple[str, Callable[[float], str]], ...] = (
 _REPORTS = "UPDATE results SET report = :report"
 _TERMS = "UPDATE assignments SET min_interval_seconds = 0, attempts = NULL, checks_per_hour = 1000000"
 _MOVED = [
-    "DELETE FROM standings WHERE person_id BETWEEN :low AND :high",
     *(
         f"UPDATE {name} SET person_id = :many WHERE person_id BETWEEN :low AND :high"  # noqa: S608 - names of our own
         for name in ("submissions", "jobs", "steps")
-    ),
+    )
 ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flask import Flask, g, request
+from sqlalchemy.orm import Session
 
 from server.accounts.access import Viewer, known_viewer, viewer_or_none
 from server.courses.access import course_of_page
@@ -54,10 +55,16 @@ def _link(title: str, address: str, *, within: bool = False) -> Link:
     return Link(title, address, request.path == address or (within and request.path.startswith(address)))
 
 
+def read_frame(session: Session, who: Viewer) -> None:
+    """Read what the frame needs in a page's own transaction. Otherwise it takes one more."""
+    if who.viewing is None and _COURSES not in g:
+        setattr(g, _COURSES, attended(session, who.id))
+
+
 def _courses(who: Viewer) -> Sequence[Attended]:
     if _COURSES not in g:
         with site().readers.begin() as session:
-            setattr(g, _COURSES, attended(session, who.id))
+            read_frame(session, who)
     found: Sequence[Attended] = getattr(g, _COURSES)
     return found
 

@@ -12,14 +12,14 @@ from sqlalchemy.orm import Session
 
 from kernels.report import Report
 from kernels.verdict import Verdict
-from server.courses.service import is_staff, role_in
+from server.courses.service import is_staff
 from server.fields import Reads
 from server.grading.models import JobState, Result, StepState
 from server.grading.reports import unpack
 from server.submissions.models import Mode
 from server.submissions.progress.jobs import StepStatus, SubmissionStatus, read_statuses
 from server.submissions.progress.streams import wait_answer
-from server.submissions.queries import visible_submission
+from server.submissions.queries import submission_and_role
 from server.submissions.result.worth import worth_of
 from worker.contract.answers import Wait
 from worker.contract.messages import StepKind
@@ -108,12 +108,13 @@ def _measure(step: StepStatus | None, *, over: bool) -> StepAnswer:
 
 def read_submission(session: Session, person_id: int, public_id: str, now: datetime) -> SubmissionAnswer | None:
     """Read a submission for its owner or course staff; None for anyone else."""
-    submission = visible_submission(session, person_id, public_id)
-    if submission is None:
+    found = submission_and_role(session, person_id, public_id)
+    if found is None:
         return None
+    submission, role = found
     status = read_statuses(session, [submission.id], now)[submission.id]
     assignment = submission.assignment
-    sees_seed = is_staff(role_in(session, person_id, assignment.course_id))
+    sees_seed = is_staff(role)
     report = _report(session, submission.judged_job_id, sees_seed=sees_seed)
     return SubmissionAnswer(
         id=submission.public_id,

@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from sqlalchemy import Select, select
-from sqlalchemy.orm import Session, aliased, joinedload, selectinload
+from sqlalchemy.orm import Session, aliased, contains_eager, joinedload, selectinload
+from sqlalchemy.sql.base import ExecutableOption
 
 from kernels.verdict import Verdict
 from server.accounts.access import existing, viewer
 from server.accounts.models import Person
-from server.courses.models import Assignment, Membership
-from server.courses.service import visible_assignment
+from server.courses.models import Assignment, Membership, Role
+from server.courses.service import is_staff, role_from, visible_assignment, with_role
 from server.database.engine import Sessions
 from server.fields import Range, Text
 from server.grading.metric import metric_of
@@ -22,17 +23,33 @@ from server.grading.models import Job, JobState, Result
 from server.submissions.models import Mode, Submission
 from server.submissions.new_submission import ASSIGNMENT
 from server.submissions.result.worth import points_by_submission
-from server.submissions.service import reader_role
 from server.submissions.verdicts import latest_job_id
 from worker.contract.answers import Measured
 
 
 def visible_submission(session: Session, person_id: int, public_id: str) -> Submission | None:
     """The submission, for course staff and for its owner while in the course; None for anyone else."""
+    found = submission_and_role(session, person_id, public_id)
+    return None if found is None else found[0]
+
+
+def submission_and_role(
+    session: Session, person_id: int, public_id: str, *more: ExecutableOption
+) -> tuple[Submission, Role] | None:
+    """The same with the person's role in the course; loads `more` with it."""
     if not public_id.isascii() or not public_id.isalnum():
         return None
-    submission = session.scalar(select(Submission).where(Submission.public_id == public_id))
-    return None if submission is None or reader_role(session, person_id, submission) is None else submission
+    known = contains_eager(Submission.assignment).options(contains_eager(Assignment.course))
+    query = select(Submission).select_from(Submission).join(Submission.assignment).join(Assignment.course)
+    query = with_role(query.options(known, *more), person_id, Assignment.course_id.expression)
+    found = session.execute(query.where(Submission.public_id == public_id)).one_or_none()
+    if found is None:
+        return None
+    submission, *theirs = found
+    role = role_from(*theirs)
+    if role is None or not (is_staff(role) or submission.person_id == person_id):
+        return None
+    return submission, role
 
 
 def submission_of_page(session: Session, public_id: str) -> Submission:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -13,13 +12,14 @@ from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.accounts import browser_sessions
-from server.accounts.access import existing, limited, viewer
+from server.accounts.access import Viewer, existing, limited, viewer
 from server.accounts.cookies import encrypted, session_token
 from server.accounts.limits import Limit
 from server.accounts.models import Person
 from server.accounts.views import go
-from server.assignments.form import line_marks, new_key
+from server.assignments.form import new_key
 from server.courses.access import page_in
+from server.courses.frame import read_frame
 from server.http.numbers import zone_of
 from server.http.problems import Refused
 from server.http.site import site
@@ -32,31 +32,39 @@ from server.submissions.progress.live import clock, envelope, live_part, markup_
 from server.submissions.progress.phases import progress_of
 from server.submissions.progress.streams import EventFormat, event_stream, the_hub
 from server.submissions.queries import may_still_see, visible_submission
-from server.submissions.result.page import SubmissionPage, durations, read_page, watched
-from server.submissions.result.report import Around, StoredReport, read_stored_report, sections, whole_page
+from server.submissions.result.page import FRESH, SubmissionPage, durations, read_page, watched
+from server.submissions.result.report import (
+    Around,
+    ShownReport,
+    StoredReport,
+    read_stored_report,
+    show_report,
+    whole_page,
+)
 from server.submissions.service import latest_job
 from server.talk.comments import counts_of
 
 submissions_pages = Blueprint("submissions_pages", "server.submissions", url_prefix="/submissions")
 
-_FRESH = timedelta(hours=1)
 RETRIES = Limit("retry", 5, timedelta(hours=1))
 
 
 @submissions_pages.get("/<public_id>")
 def show(public_id: str) -> str:
-    page = _page(public_id)
+    who = viewer()
+    with site().readers.begin() as session:
+        page = _read(session, who, public_id)
+        may_ask = page.judged and page.mode is Mode.RANK and (page.staff or page.own)
+        comments = counts_of(session, page.number)
+        asked = request_state(session, page.number) if may_ask else ""
+        read_frame(session, who)
     # The hub may know hints already, if another page watches the submission.
     progress = the_hub().look(page.number, page.status) if page.waits else progress_of(page.status, {})
-    kept = _kept(page)
-    report = None if kept is None else kept.report
-    accepted = page.judged is not None and page.judged.verdict is Verdict.ACCEPTED
-    measured = accepted and report is not None and report.measurement is not None
-    may_ask = page.judged and page.mode is Mode.RANK and (page.staff or page.own)
-    with site().readers.begin() as session:
-        comments = counts_of(session, page.number)
-        among = class_speeds(session, page.number, datetime.now(UTC)) if page.own and measured else None
-        asked = request_state(session, page.number) if may_ask else ""
+    report = _shown(page)
+    among = None
+    if page.own and report is not None and report.verdict is Verdict.ACCEPTED and report.measured:
+        with site().readers.begin() as session:
+            among = class_speeds(session, page.number, datetime.now(UTC))
     return render_template(
         "submissions/submission.html",
         page=page,
@@ -64,9 +72,9 @@ def show(public_id: str) -> str:
         live=markup_of(progress) if page.waits else "",
         now=clock(),
         report=report,
-        result="" if kept is None else _result(page, kept),
-        marks=_marks(page, kept),
-        durations=() if kept is None else durations(page, tuple(kept.report.seconds.items())),
+        result="" if report is None else _result(page, report),
+        marks=report.marks if report is not None and page.own else "[]",
+        durations=() if report is None else durations(page, report.seconds),
         celebrates=_celebrates(page),
         comments=comments,
         among=among,
@@ -78,7 +86,7 @@ def show(public_id: str) -> str:
 def _celebrates(page: SubmissionPage) -> bool:
     """Whether to celebrate this fresh result. A cookie remembers that the reader has seen it."""
     ended = None if page.judged is None or page.waits else page.judged.ended_at
-    if not page.solves_first or ended is None or datetime.now(UTC) - ended > _FRESH:
+    if not page.solves_first or ended is None:
         return False
     if request.cookies.get("tilelab-first") == page.public_id:
         return False
@@ -86,25 +94,19 @@ def _celebrates(page: SubmissionPage) -> bool:
     @after_this_request
     def remember(response: Response) -> Response:
         response.set_cookie(
-            "tilelab-first", page.public_id, max_age=_FRESH, httponly=True, secure=encrypted(), samesite="Lax"
+            "tilelab-first", page.public_id, max_age=FRESH, httponly=True, secure=encrypted(), samesite="Lax"
         )
         return response
 
     return True
 
 
-def _result(page: SubmissionPage, kept: StoredReport) -> Markup:
+def _result(page: SubmissionPage, report: ShownReport) -> Markup:
     def actions(line: int | None) -> Markup:
-        given = {"page": page, "report": kept.report, "line": line, "key": new_key()}
+        given = {"page": page, "report": report, "line": line, "key": new_key()}
         return Markup(render_template("submissions/card_actions.html", **given).strip())  # noqa: S704 - our own template
 
-    return sections(kept, _around(page), page.earned.text, actions)
-
-
-def _marks(page: SubmissionPage, kept: StoredReport | None) -> str:
-    """The marks for the editor, as JSON."""
-    found = () if kept is None or not page.own else line_marks(kept.report)
-    return json.dumps([asdict(mark) for mark in found])
+    return report.sections(page.earned.text, actions)
 
 
 @submissions_pages.get("/<public_id>/state")
@@ -191,8 +193,12 @@ def again(public_id: str) -> Response:
 def _page(public_id: str) -> SubmissionPage:
     who = viewer()
     with site().readers.begin() as session:
-        viewed = who.viewing is not None
-        page = existing(read_page(session, who.id, public_id, datetime.now(UTC), viewed=viewed))
+        return _read(session, who, public_id)
+
+
+def _read(session: Session, who: Viewer, public_id: str) -> SubmissionPage:
+    viewed = who.viewing is not None
+    page = existing(read_page(session, who.id, public_id, datetime.now(UTC), viewed=viewed))
     page_in(page.course)
     return page
 
@@ -212,6 +218,14 @@ def _kept(page: SubmissionPage) -> StoredReport | None:
     return (
         None if page.judged is None else read_stored_report(page.judged.packed, page.judged.verdict, staff=page.staff)
     )
+
+
+def _shown(page: SubmissionPage) -> ShownReport | None:
+    judged = page.judged
+    if judged is None:
+        return None
+    earns = page.earned.text != ""
+    return show_report(judged.packed, judged.verdict, _around(page), staff=page.staff, earns=earns)
 
 
 def _around(page: SubmissionPage) -> Around:

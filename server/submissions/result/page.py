@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Row, and_, func, select
+from sqlalchemy.orm import Session, joinedload
 
 from kernels.verdict import Verdict
 from server.assignments.form import form_of
-from server.courses.service import is_staff, role_in
+from server.assignments.tasks import task_of
+from server.courses.models import Assignment
+from server.courses.service import is_staff
 from server.grading.metric import tiles_of
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
-from server.submissions.allowance import extensions_of
-from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.progress.jobs import SubmissionStatus, read_statuses
-from server.submissions.queries import visible_submission
+from server.submissions.queries import submission_and_role, visible_submission
 from server.submissions.result.worth import Earned, earned
 from worker.contract.messages import StepKind
+
+_IN_VAIN = {AttemptOutcome.LOST: "worker lost, restarted", AttemptOutcome.FAULT: "worker error, restarted"}
+
+FRESH = timedelta(hours=1)
+"""How long a result is celebrated."""
+
+_WITH = (
+    joinedload(Submission.person),
+    joinedload(Submission.source),
+    joinedload(Submission.judged_job).joinedload(Job.exercise),
+    joinedload(Submission.assignment, Assignment.exercise),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +86,7 @@ class SubmissionPage:
     status: its progress; judged: the result that gave its verdict, None before the first verdict
     closed_at: when the student's last chance to submit ended; None if the assignment is open
     earned: what it is worth to its student; nothing before the verdict
-    solves_first: whether it is the reader's own, and their first accepted one that misses no goal of the exercise
+    solves_first: whether it is the reader's own and fresh, and the first accepted one that misses no goal
     several_tiles: whether the exercise allows more than one tile
     """
 
@@ -153,12 +166,14 @@ def read_page(
 
     viewed: whether course staff view it as the person
     """
-    submission = visible_submission(session, person, public_id)
-    if submission is None:
+    found = submission_and_role(session, person, public_id, *_WITH)
+    if found is None:
         return None
+    submission, role = found
     assignment = submission.assignment
-    course = assignment.course
-    staff = is_staff(role_in(session, person, course.id))
+    course, staff = assignment.course, is_staff(role)
+    task = task_of(session, assignment, submission.person_id)
+    judged = _judged(session, submission)
     return SubmissionPage(
         number=submission.id,
         public_id=submission.public_id,
@@ -166,7 +181,7 @@ def read_page(
         course_title=course.title,
         course_zone=course.time_zone,
         archived=course.archived_at is not None,
-        closed_at=_closed_at(session, submission, now),
+        closed_at=task.deadlines.closes_at if task.closed(now) else None,
         assignment=assignment.slug,
         title=assignment.title,
         person_id=submission.person_id,
@@ -182,18 +197,11 @@ def read_page(
         form=form_of(submission.idempotency_key) if submission.person_id == person else "",
         source=submission.source.content.decode("utf-8", "replace"),
         status=read_statuses(session, [submission.id], now)[submission.id],
-        judged=_judged(session, submission),
-        earned=earned(session, submission, now, as_staff=staff),
-        solves_first=submission.person_id == person and _solves_first(session, submission),
+        judged=judged,
+        earned=earned(session, submission, now, as_staff=staff, task=task),
+        solves_first=submission.person_id == person and _is_fresh(judged, now) and _solves_first(session, submission),
         several_tiles=len(tiles_of(assignment.exercise)) > 1,
     )
-
-
-def _closed_at(session: Session, submission: Submission, now: datetime) -> datetime | None:
-    assignment = submission.assignment
-    extension = extensions_of(session, [assignment.id], submission.person_id).get(assignment.id)
-    deadlines = due_for(assignment, extension)
-    return deadlines.closes_at if deadlines.closed(now) else None
 
 
 def watched(session: Session, person: int, public_id: str, now: datetime) -> tuple[int, SubmissionStatus] | None:
@@ -236,8 +244,11 @@ def _adding_up(parts: Sequence[Duration], whole: int) -> Iterator[Duration]:
         yield Duration("other", rest / 10)
 
 
-_IN_VAIN = {AttemptOutcome.LOST: "worker lost, restarted", AttemptOutcome.FAULT: "worker error, restarted"}
 _STEPS = {"read": "read", "compile": "compiled", "check": "checked", "count": "counted", "measure": "measured"}
+
+
+def _is_fresh(judged: Judged | None, now: datetime) -> bool:
+    return judged is not None and judged.ended_at is not None and now - judged.ended_at <= FRESH
 
 
 def _solves_first(session: Session, submission: Submission) -> bool:
@@ -261,7 +272,8 @@ def _judged(session: Session, submission: Submission) -> Judged | None:
         return None
     row = session.execute(select(Result.report, Result.device_class).where(Result.job_id == job.id)).one_or_none()
     packed, device_class = (None, job.device_class) if row is None else row
-    steps = {step.kind: step for step in session.scalars(select(Step).where(Step.job_id == job.id))}
+    rows = session.execute(_STEPS_AND_ATTEMPTS.where(Step.job_id == job.id)).all()
+    steps = {step.kind: step for step, *_ in rows}
     checked_at, measured_at = (_began(steps.get(kind)) for kind in (StepKind.CHECK, StepKind.MEASURE))
     measure = steps.get(StepKind.MEASURE)
     return Judged(
@@ -275,8 +287,15 @@ def _judged(session: Session, submission: Submission) -> Judged | None:
         None if measure is None else _waited("waited for a GPU", measure.queued_at, measured_at),
         checked_at,
         measured_at,
-        _in_vain(session, job),
+        tuple(_in_vain(rows)),
     )
+
+
+_STEPS_AND_ATTEMPTS = (
+    select(Step, Attempt.outcome, Attempt.started_at, Attempt.ended_at)
+    .outerjoin(Attempt, and_(Attempt.step_id == Step.id, Attempt.outcome.in_([*_IN_VAIN])))
+    .order_by(Attempt.started_at)
+)
 
 
 def _began(step: Step | None) -> datetime | None:
@@ -294,19 +313,11 @@ def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
     return one if one is None or other is None else min(one, other)
 
 
-def _in_vain(session: Session, job: Job) -> tuple[Duration, ...]:
+def _in_vain(rows: Iterable[Row[*tuple[Any, ...]]]) -> Iterator[Duration]:
     """The duration of each started attempt that ended without a report."""
-    query = (
-        select(Attempt.outcome, Attempt.started_at, Attempt.ended_at)
-        .join(Step, Step.id == Attempt.step_id)
-        .where(Step.job_id == job.id, Attempt.outcome.in_(_IN_VAIN))
-        .order_by(Attempt.started_at)
-    )
-    return tuple(
-        Duration(_IN_VAIN[outcome], max(0.0, (ended_at - started_at).total_seconds()), started_at)
-        for outcome, started_at, ended_at in session.execute(query)
-        if outcome is not None and started_at is not None and ended_at is not None
-    )
+    for _, outcome, started_at, ended_at in rows:
+        if outcome is not None and started_at is not None and ended_at is not None:
+            yield Duration(_IN_VAIN[outcome], max(0.0, (ended_at - started_at).total_seconds()), started_at)
 
 
 def _waited(title: str, queued_at: datetime, started_at: datetime | None) -> Duration | None:

@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
+import sys
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from kernels.evidence import Evidence
 from kernels.ladder import Ladder, shipped_ladder
 from kernels.rendering.page.report_page import ReportContext, render_report, render_sections
+from kernels.rendering.text_safety import safe
 from kernels.report import Report
 from kernels.verdict import Verdict
+from server.assignments.form import line_marks
 from server.bounded_work import bounded
 from server.grading.reports import ReportError, unpack
 from server.grading.stored_report import read_report
 
 T = TypeVar("T")
 
-ACTIONS = "<!--actions-->"
-"""Replaced by the buttons of the card, whose links only a request knows. No text can contain it: texts are escaped."""
+ACTIONS, WORTH = "<!--actions-->", "<!--worth-->"
+"""Replaced by the buttons of the card and by what the submission earns, which change. No text can contain these marks:
+texts are escaped."""
+
+_KEPT_BYTES = 32 * 2**20
+"""Of rendered reports in one process: hundreds of usual ones."""
 
 logger = logging.getLogger(__name__)
 
 
 def sections_of(
-    plain: Mapping[str, Any], verdict: str, source: str, file: str, ladder: str, worth: str
+    plain: Mapping[str, Any], verdict: str, source: str, file: str, ladder: str, earns: bool
 ) -> tuple[str, int | None]:
-    """The sections, and the line that their card begins with."""
+    """The sections, and the line that their card begins with. earns: whether the card says what it earns."""
     begins_at: list[int | None] = [None]
 
     def mark(line: int | None) -> Markup:
         begins_at.append(line)
         return Markup(ACTIONS)  # noqa: S704 - a constant
 
+    worth = Markup(WORTH) if earns else ""  # noqa: S704 - a constant
     around = ReportContext(file, _ladder(ladder), {}, worth, mark)
     report = readable(plain, Verdict(verdict))
     return _first_that_works(report, lambda each: render_sections(each, source, around)), begins_at[-1]
@@ -114,14 +126,85 @@ def read_stored_report(packed: bytes | None, verdict: Verdict, *, staff: bool) -
     return StoredReport(plain, readable(plain, verdict))
 
 
-def sections(kept: StoredReport, around: Around, worth: str, actions: Callable[[int | None], Markup]) -> Markup:
-    """Render the result as part of a page that shows the times of all parts itself.
+@dataclass(frozen=True, slots=True)
+class ShownReport:
+    """What the page of a submission shows of its report. It never changes.
 
-    worth, actions: see ReportContext
+    html: the sections, with ACTIONS and WORTH
+    line: the line that their card begins with; None for none
+    seconds: of each step
+    marks: of the source, for the editor
     """
-    plain = {**kept.plain, "seconds": {}}
-    html, line = bounded(sections_of, plain, kept.report.verdict, around.source, around.file, around.ladder, worth)
-    return Markup(html.replace(ACTIONS, actions(line), 1))  # noqa: S704 - rendered by our own templates
+
+    verdict: Verdict
+    html: str
+    line: int | None
+    seconds: tuple[tuple[str, float], ...]
+    measured: bool
+    marks: str
+
+    def sections(self, worth: str, actions: Callable[[int | None], Markup]) -> Markup:
+        """Make the sections for one request. worth, actions: see ReportContext."""
+        html = self.html.replace(WORTH, escape(safe(worth)), 1).replace(ACTIONS, actions(self.line), 1)
+        return Markup(html)  # noqa: S704 - rendered by our own templates
+
+
+def show_report(packed: bytes | None, verdict: Verdict, around: Around, *, staff: bool, earns: bool) -> ShownReport:
+    """Render a stored report for a page that shows the times of all parts itself.
+
+    Renders equal reports once in a process. It is called for a reader who may see the report: it decides nothing.
+
+    staff: as for `read_stored_report`; earns: as for `sections_of`
+    """
+    key = _digest(packed or b"", verdict.value, around.source, around.file, around.ladder, f"{staff} {earns}")
+    found = _kept.find(key)
+    if found is None:
+        found = _render(read_stored_report(packed, verdict, staff=staff), around, earns=earns)
+        _kept.keep(key, found)
+    return found
+
+
+def _render(kept: StoredReport, around: Around, *, earns: bool) -> ShownReport:
+    plain, report = {**kept.plain, "seconds": {}}, kept.report
+    html, line = bounded(sections_of, plain, report.verdict, around.source, around.file, around.ladder, earns)
+    marks = json.dumps([asdict(mark) for mark in line_marks(report)])
+    seconds = tuple(report.seconds.items())
+    return ShownReport(report.verdict, html, line, seconds, report.measurement is not None, marks)
+
+
+class KeptReports:
+    """The reports that were shown last, up to a number of bytes."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._size = most, 0
+        self._lock = threading.Lock()
+        self._shown: OrderedDict[bytes, ShownReport] = OrderedDict()
+
+    def find(self, key: bytes) -> ShownReport | None:
+        with self._lock:
+            if key in self._shown:
+                self._shown.move_to_end(key)
+            return self._shown.get(key)
+
+    def keep(self, key: bytes, shown: ShownReport) -> None:
+        with self._lock:
+            if key not in self._shown:
+                self._shown[key] = shown
+                self._size += _size(shown)
+            while self._size > self._most:
+                self._size -= _size(self._shown.popitem(last=False)[1])
+
+
+_kept = KeptReports(_KEPT_BYTES)
+
+
+def _size(shown: ShownReport) -> int:
+    return sys.getsizeof(shown.html) + sys.getsizeof(shown.marks)
+
+
+def _digest(packed: bytes, *texts: str) -> bytes:
+    """Of everything that the rendering depends on."""
+    return hashlib.sha256(b"".join([hashlib.sha256(packed).digest(), json.dumps(texts).encode()])).digest()
 
 
 def whole_page(kept: StoredReport, around: Around, facts: dict[str, str]) -> str:

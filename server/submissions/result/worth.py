@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from kernels.wording import rounded_points
-from server.assignments.tasks import task_of, tasks_for
+from server.assignments.tasks import Task, task_of, tasks_for
 from server.courses.models import Assignment, Counts
 from server.courses.service import is_staff, role_in
 from server.grades.grade import Grade, late_days_of
@@ -92,15 +92,17 @@ class Earned:
 
 def worth_of(session: Session, submission: Submission, now: datetime, *, as_staff: bool) -> str:
     """What a submission is worth, in the words of its page; "" before its verdict."""
-    return earned(session, submission, now, as_staff=as_staff).text
+    if submission.judged_job_id is None:
+        return ""
+    task = task_of(session, submission.assignment, submission.person_id)
+    return earned(session, submission, now, as_staff=as_staff, task=task).text
 
 
-def earned(session: Session, submission: Submission, now: datetime, *, as_staff: bool) -> Earned:
-    """Read what a submission is worth; nothing before its verdict."""
+def earned(session: Session, submission: Submission, now: datetime, *, as_staff: bool, task: Task) -> Earned:
+    """Read what a submission is worth; nothing before its verdict. `task` is its owner's."""
     if submission.judged_job_id is None:
         return Earned()
     assignment = submission.assignment
-    task = task_of(session, assignment, submission.person_id)
     own = next((entry for entry in task.entries if entry.submission_id == submission.id), None)
     if own is None:
         return Earned()

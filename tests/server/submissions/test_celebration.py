@@ -19,7 +19,7 @@ def test_the_first_accepted_kernel_is_celebrated_once(portal, ada, monkeypatch):
         f"/submissions/{public_id(portal.course, ranked(portal.course, 'ada', speed))}" for speed in (2000, 3000)
     )
     with monkeypatch.context() as patched:
-        patched.setattr("server.submissions.views._FRESH", timedelta())
+        patched.setattr("server.submissions.result.page.FRESH", timedelta())
         assert "data-celebrates" not in ada.page(first), "too long ago"
     assert "data-celebrates" not in client_of(portal, "ina", Role.INSTRUCTOR).page(first)
     assert "data-celebrates" not in ada.page(second)

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from tests.server.databases import ON_BOTH
+import re
+from typing import Any
+
+from sqlalchemy import select
+
+from kernels.verdict import Verdict
+from server.bounded_work import bounded
+from server.courses.models import Role
+from server.grading.models import Job
+from server.submissions.models import Mode
+from server.submissions.result import report
+from tests.server.databases import ON_BOTH, ON_SQLITE
 from tests.server.staff.graded import counted_queries
 from tests.server.submissions.course_pages import FORM, KERNEL
+from tests.server.submissions.graded import graded, handed_in, overwritten
+from tests.server.submissions.test_page import RACE
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import BrowserClient, client_of
+from tests.server.web.signed_in import BrowserClient, client_of, stranger
 
 TRANSACTIONS = 3
 """Of a submission: who sends it, how often, and its rows."""
@@ -41,3 +54,57 @@ def test_what_cannot_be_accepted_writes_nothing_but_its_count(portal: Portal, ad
             assert client.post_form(FORM, source=source, mode="rank").status_code in {404, 422}
         written = [each for each in asked.statements if each.startswith(("INSERT", "UPDATE", "DELETE"))]
         assert all("rate_counts" in each for each in written), written
+
+
+@ON_BOTH
+def test_a_graded_result_takes_few_statements(portal: Portal, ada: BrowserClient):
+    engine = portal.app.extensions["tilelab"].engine
+    name, job = handed_in(portal.course, "ada")
+    graded(portal.course, job, **RACE)
+    ada.page(f"/submissions/{name}")
+    with counted_queries(engine) as asked:
+        ada.page(f"/submissions/{name}")
+    assert (asked.transactions, len(asked.statements)) == (2, 10), "\n".join(asked.statements)
+
+
+@ON_SQLITE
+def test_a_result_is_rendered_once_and_never_for_a_stranger(portal: Portal, ada: BrowserClient, monkeypatch):
+    rendered: list[object] = []
+
+    def counted(*given: Any) -> Any:
+        rendered.append(given)
+        return bounded(*given)
+
+    monkeypatch.setattr(report, "bounded", counted)
+    monkeypatch.setattr(report, "_kept", report.KeptReports(2**20))
+    name, job = handed_in(portal.course, "ada", Mode.RANK)
+    graded(portal.course, job, **RACE)
+    tom, bob = client_of(portal, "tom", Role.ASSISTANT), client_of(portal, "bob")
+    path = f"/submissions/{name}"
+    for client in (ada, tom):
+        assert _fixed(client.page(path)) == _fixed(client.page(path))
+    assert (bob.get(path).status_code, stranger(portal).get(path).status_code, len(rendered)) == (404, 303, 2)
+    seed = portal.course.row(select(Job.seed).where(Job.id == job))
+    assert seed not in ada.page(path)
+    before = ada.page(path)
+    portal.course.correct("ada", score=0.25)
+    portal.course.change(points=1.0)
+    after = ada.page(path)
+    assert ("0.25/1 points" in before, "0.25/1 points" in after) == (False, True)
+    reads = RACE["findings"][0].message.partition(" ")[0]
+    overwritten(portal.course, job, b"no report")
+    assert (f"{reads} (1,0)" in after, f"{reads} (1,0)" in ada.page(path)) == (True, False)
+
+
+def _fixed(page: str) -> str:
+    """A page without what is random in it."""
+    return re.sub(r'(name="(?:csrf|key)" value)="\w+"', r"\1", page)
+
+
+def test_only_the_reports_that_were_shown_last_are_kept():
+    shown = report.ShownReport(Verdict.ACCEPTED, "x" * 1_000, None, (), measured=False, marks="[]")
+    kept = report.KeptReports(5_000)
+    for key in range(10):
+        kept.keep(b"%d" % key, shown)
+        kept.find(b"0")
+    assert [key for key in range(10) if kept.find(b"%d" % key)] == [0, 7, 8, 9]
