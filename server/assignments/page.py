@@ -23,10 +23,9 @@ from server.grades.grade import LateDays, late_days_of
 from server.grades.points import Tier, points_for, tiers_of
 from server.submissions.allowance import Allowance, allowance
 from server.submissions.counted_submission import Counted, Entry, late_days
+from server.submissions.entries import NEWEST
 from server.submissions.models import Mode
 from server.submissions.refusals import NotAccepted
-
-_SHOWN_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +156,8 @@ def assignment_page(
         has_starter=given is not None and given.starter is not None,
         editor=_editor(who, task, given, before, sent, came_from),
         earlier=before,
-        attempts=newest[:_SHOWN_ATTEMPTS],
-        more_attempts=max(0, len(newest) - _SHOWN_ATTEMPTS),
+        attempts=newest[:NEWEST],
+        more_attempts=max(0, task.number - NEWEST),
         counts=task.counted,
         best=None if task.best == task.counted else task.best,
         late_days=days,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.orm import Session
@@ -13,12 +13,12 @@ from sqlalchemy.orm import Session
 from kernels.exercise.model import Metric
 from server.courses.access import Reader
 from server.courses.models import Assignment, Role
-from server.courses.service import assignments_for, attended, visible_assignments
+from server.courses.service import Attended, assignments_for, visible_assignments
 from server.grades.grade import Grade, corrections_of, grade_from, rubric_grades_of
 from server.grading.metric import metric_of
 from server.submissions.allowance import extensions_of
 from server.submissions.counted_submission import Counted, Deadlines, Entry, best, due_for
-from server.submissions.entries import own_entries
+from server.submissions.entries import deciding_entries, times_since
 from server.submissions.models import Mode
 
 
@@ -32,7 +32,8 @@ class Task:
     metric: ranks the measurements
     grade: what counts, and the points
     best: the best submission; None for none yet
-    entries: all submissions and checks of this person, the first one first
+    entries: the submissions and checks of this person that decide something, see `Deciding`
+    number: how many submissions and checks there are
     position: its place in the course; None for none
     """
 
@@ -52,7 +53,9 @@ class Task:
     grade: Grade
     best: Counted | None
     entries: Sequence[Entry]
+    number: int = 0
     position: int | None = None
+    assignment_id: int = 0
 
     @property
     def counted(self) -> Counted | None:
@@ -97,9 +100,9 @@ class Task:
         return self.deadlines.due_at is not None and now > self.deadlines.due_at
 
 
-def tasks_everywhere(session: Session, person_id: int, now: datetime) -> Sequence[Task]:
-    """A student's tasks in all their active courses, by deadline."""
-    learns = {one.slug for one in attended(session, person_id) if one.role is Role.STUDENT}
+def tasks_everywhere(session: Session, person_id: int, courses: Iterable[Attended], now: datetime) -> Sequence[Task]:
+    """A student's tasks in all their active courses, by deadline. courses: the person's own."""
+    learns = {one.slug for one in courses if one.role is Role.STUDENT}
     if not learns:
         return []
     found = [each for each in visible_assignments(session, person_id, now) if each.course.slug in learns]
@@ -136,22 +139,24 @@ def in_order(tasks: Iterable[Task]) -> Sequence[Task]:
     return sorted(tasks, key=lambda task: (task.position is None, task.position or 0, *_by_due(task)))
 
 
-def task_of(session: Session, assignment: Assignment, person_id: int) -> Task:
-    """A person's task for one assignment."""
-    (only,) = tasks_for(session, [assignment], person_id)
+def task_of(session: Session, assignment: Assignment, person_id: int, also: Collection[int] = ()) -> Task:
+    """A person's task for one assignment. Its entries include the submissions `also`."""
+    (only,) = tasks_for(session, [assignment], person_id, also)
     return only
 
 
-def tasks_for(session: Session, assignments: Sequence[Assignment], person_id: int) -> Iterable[Task]:
-    """A person's tasks for these assignments, in their order."""
+def tasks_for(
+    session: Session, assignments: Sequence[Assignment], person_id: int, also: Collection[int] = ()
+) -> Iterable[Task]:
+    """A person's tasks for these assignments, in their order. Their entries include the submissions `also`."""
     extensions = extensions_of(session, [one.id for one in assignments], person_id)
     corrections = corrections_of(session, [one.id for one in assignments], person_id)
     by_rubric = rubric_grades_of(session, assignments, person_id)
-    entries_by_assignment = own_entries(session, assignments, person_id)
+    deciding = deciding_entries(session, assignments, person_id, also)
     for assignment in assignments:
         extension = extensions.get(assignment.id)
         deadlines = due_for(assignment, extension)
-        entries = entries_by_assignment.get(assignment.id, ())
+        entries = deciding[assignment.id].entries
         yield Task(
             course=assignment.course.slug,
             course_title=assignment.course.title,
@@ -171,7 +176,9 @@ def tasks_for(session: Session, assignments: Sequence[Assignment], person_id: in
             ),
             best=best(assignment, deadlines, entries),
             entries=entries,
+            number=deciding[assignment.id].number,
             position=assignment.position,
+            assignment_id=assignment.id,
         )
 
 
@@ -303,11 +310,23 @@ class OwnActivity:
         return sum(each.count > 0 for each in self.days)
 
 
-def own_activity(tasks: Sequence[Task], now: datetime, zone: ZoneInfo) -> OwnActivity | None:
-    """The activity of the last weeks, in this time zone; None for none."""
+def read_activity(
+    session: Session, tasks: Sequence[Task], person_id: int, now: datetime, zone: ZoneInfo
+) -> OwnActivity | None:
+    """Read a person's activity of the last weeks at these tasks, in this time zone; None for none."""
+    since = datetime.combine(_first_day(now, zone), time(), zone)
+    return own_activity(times_since(session, [task.assignment_id for task in tasks], person_id, since), now, zone)
+
+
+def _first_day(now: datetime, zone: ZoneInfo) -> date:
     today = now.astimezone(zone).date()
-    first = today - timedelta(days=today.weekday(), weeks=WEEKS - 1)
-    counts = Counter(entry.created_at.astimezone(zone).date() for task in tasks for entry in task.entries)
+    return today - timedelta(days=today.weekday(), weeks=WEEKS - 1)
+
+
+def own_activity(times: Iterable[datetime], now: datetime, zone: ZoneInfo) -> OwnActivity | None:
+    """The activity of the last weeks, in this time zone; None for none. times: of submissions and checks."""
+    today, first = now.astimezone(zone).date(), _first_day(now, zone)
+    counts = Counter(moment.astimezone(zone).date() for moment in times)
     dates = [first + timedelta(days=place) for place in range((today - first).days + 1)]
     found = OwnActivity([Day(day, place, counts[day]) for place, day in enumerate(dates)])
     return found if found.total else None

@@ -16,8 +16,9 @@ from server.accounts.access import nothing_here, viewer
 from server.assignments.extension_request_views import request_state
 from server.assignments.form import Sent, read_sent
 from server.assignments.page import assignment_page
-from server.assignments.tasks import course_progress, own_activity, tasks_in
+from server.assignments.tasks import course_progress, read_activity, tasks_in
 from server.courses.access import Reader, assignment_for, member_of, reader_of
+from server.courses.frame import read_frame
 from server.exercises.stored import figure_of, material_of
 from server.experiments.views import pinned_experiments
 from server.http.arrival import LARGEST_FORM
@@ -60,8 +61,9 @@ def show_course(course: str) -> str:
         tasks = tasks_in(session, here.course_id, here.role, who.id, now)
         news = news_in(session, who.id, here.course_id, _MOST_NEWS)
         announced = read_announcements(session, here)
+        activity = None if here.is_staff else read_activity(session, tasks, who.id, now, zone_of(here.time_zone))
+        read_frame(session, who)
     progress = None if here.is_staff else course_progress(tasks)
-    activity = None if here.is_staff else own_activity(tasks, now, zone_of(here.time_zone))
     return render_template(
         "assignments/course.html", course=here, tasks=tasks, now=now, progress=progress, activity=activity, news=news,
         part=announced,
@@ -138,6 +140,7 @@ def _page(
         asked = None if reader.course.is_staff else request_state(session, reader, assignment)
         pinned = pinned_experiments(session, assignment)
         announced = read_announcements(session, reader.course, assignment=assignment.slug)
+        read_frame(session, reader.viewer)
     mistake = sent.mistake if sent else None
     return render_template(
         "assignments/assignment.html",

@@ -55,18 +55,20 @@ def _link(title: str, address: str, *, within: bool = False) -> Link:
     return Link(title, address, request.path == address or (within and request.path.startswith(address)))
 
 
-def read_frame(session: Session, who: Viewer) -> None:
-    """Read what the frame needs in a page's own transaction. Otherwise it takes one more."""
-    if who.viewing is None and _COURSES not in g:
+def read_frame(session: Session, who: Viewer) -> Sequence[Attended]:
+    """Read the viewer's courses in a page's own transaction; otherwise the frame takes one more."""
+    if _COURSES not in g:
         setattr(g, _COURSES, attended(session, who.id))
+    found: Sequence[Attended] = getattr(g, _COURSES)
+    return found
 
 
 def _courses(who: Viewer) -> Sequence[Attended]:
-    if _COURSES not in g:
-        with site().readers.begin() as session:
-            read_frame(session, who)
-    found: Sequence[Attended] = getattr(g, _COURSES)
-    return found
+    if _COURSES in g:
+        found: Sequence[Attended] = getattr(g, _COURSES)
+        return found
+    with site().readers.begin() as session:
+        return read_frame(session, who)
 
 
 def _here(who: Viewer, courses: Sequence[Attended]) -> Attended | None:

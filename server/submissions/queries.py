@@ -45,8 +45,8 @@ def submission_and_role(
     found = session.execute(query.where(Submission.public_id == public_id)).one_or_none()
     if found is None:
         return None
-    submission, *theirs = found
-    role = role_from(*theirs)
+    submission, admin, seat = found
+    role = role_from(admin, seat)
     if role is None or not (is_staff(role) or submission.person_id == person_id):
         return None
     return submission, role
@@ -167,7 +167,9 @@ def _lines(session: Session, person: int, submissions: Sequence[Submission]) -> 
     )
     found = {number: (state, verdict, result) for number, state, verdict, result in session.execute(query)}
     assignments = {row.assignment_id: row.assignment for row in submissions}
-    points = points_by_submission(session, assignments.values(), person, datetime.now(UTC))
+    points = points_by_submission(
+        session, assignments.values(), person, [row.id for row in submissions], datetime.now(UTC)
+    )
     return [_line(row, *found[row.id], points.get(row.id)) for row in submissions]
 
 

@@ -19,8 +19,9 @@ from server.assignments.tasks import (
     next_step,
     tasks_everywhere,
 )
+from server.courses.frame import read_frame
 from server.courses.models import CourseInvitation, Role
-from server.courses.service import Attended, all_courses, attended
+from server.courses.service import Attended, all_courses
 from server.enrolment.course_invitations import invitations_of
 from server.http.site import site
 from server.talk.announcements import unseen_by_course
@@ -67,9 +68,10 @@ def start() -> str:
 def _home(who: Viewer) -> HomePage:
     now = datetime.now(UTC)
     with site().readers.begin() as session:
-        tasks = tasks_everywhere(session, who.id, now)
+        own = read_frame(session, who)
+        tasks = tasks_everywhere(session, who.id, own, now)
         invited = invitations_of(session, who.id)
-        courses = all_courses(session) if who.admin else attended(session, who.id)
+        courses = all_courses(session) if who.admin else own
         answers, unseen = news_by_course(session, who.id), unseen_by_course(session, who.id, now)
     learnt = [_learnt(course, tasks) for course in courses if course.role is Role.STUDENT]
     shown = [one for one in learnt if one.tasks]

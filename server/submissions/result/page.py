@@ -172,7 +172,7 @@ def read_page(
     submission, role = found
     assignment = submission.assignment
     course, staff = assignment.course, is_staff(role)
-    task = task_of(session, assignment, submission.person_id)
+    task = task_of(session, assignment, submission.person_id, [submission.id])
     judged = _judged(session, submission)
     return SubmissionPage(
         number=submission.id,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -94,7 +94,7 @@ def worth_of(session: Session, submission: Submission, now: datetime, *, as_staf
     """What a submission is worth, in the words of its page; "" before its verdict."""
     if submission.judged_job_id is None:
         return ""
-    task = task_of(session, submission.assignment, submission.person_id)
+    task = task_of(session, submission.assignment, submission.person_id, [submission.id])
     return earned(session, submission, now, as_staff=as_staff, task=task).text
 
 
@@ -175,12 +175,12 @@ def points_of(worth: Worth) -> float | None:
 
 
 def points_by_submission(
-    session: Session, assignments: Iterable[Assignment], person_id: int, now: datetime
+    session: Session, assignments: Iterable[Assignment], person_id: int, submissions: Collection[int], now: datetime
 ) -> Mapping[int, float | None]:
     """The points of a person's submissions to these assignments, as the person sees them, by the submission's ID."""
     graded = [each for each in assignments if each.most_points]
     found: dict[int, float | None] = {}
-    for assignment, task in zip(graded, tasks_for(session, graded, person_id), strict=True):
+    for assignment, task in zip(graded, tasks_for(session, graded, person_id, submissions), strict=True):
         as_staff = is_staff(role_in(session, person_id, assignment.course_id))
         for entry in task.entries:
             worth = Worth(assignment, task.deadlines, task.grade, entry, now, as_staff)

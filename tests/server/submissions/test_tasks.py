@@ -79,18 +79,17 @@ def test_each_task_has_one_next_step():
 
 
 def test_activity_counts_by_the_days_of_a_time_zone():
-    late = Entry(submission_id=1, public_id="s1", created_at=NOW.replace(hour=23, minute=30) - DAY, mode=Mode.CHECK)
-    old = replace(late, created_at=NOW - 100 * DAY)
-    tasks = [replace(task("a", DAY), entries=(old, late)), replace(task("b", DAY), entries=(late,))]
-    by_day = own_activity(tasks, NOW, ZoneInfo("Europe/Berlin"))
+    late, old = NOW.replace(hour=23, minute=30) - DAY, NOW - 100 * DAY
+    times = [old, late, late]
+    by_day = own_activity(times, NOW, ZoneInfo("Europe/Berlin"))
     assert by_day is not None
     assert (by_day.total, by_day.active, by_day.days[-1].count) == (2, 1, 2), "it was past midnight in Berlin"
     assert by_day.days[0].day.weekday() == 0
     assert len(by_day.days) == 7 * 11 + 1, "until today, a Monday"
-    in_utc = own_activity(tasks, NOW, ZoneInfo("UTC"))
+    in_utc = own_activity(times, NOW, ZoneInfo("UTC"))
     assert in_utc is not None
     assert in_utc.days[-2].count == 2
-    assert own_activity([task("c", DAY)], NOW, ZoneInfo("UTC")) is None
+    assert own_activity([], NOW, ZoneInfo("UTC")) is None
 
 
 def test_progress_leaves_out_what_is_excused_or_not_released():
