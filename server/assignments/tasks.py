@@ -14,9 +14,8 @@ from kernels.exercise.model import Metric
 from server.courses.access import Reader
 from server.courses.models import Assignment, Role
 from server.courses.service import Attended, assignments_for, visible_assignments
-from server.grades.grade import Grade, corrections_of, grade_from, rubric_grades_of
+from server.grades.grade import Grade, decisions_of, grade_from, rubric_grades_of
 from server.grading.metric import metric_of
-from server.submissions.allowance import extensions_of
 from server.submissions.counted_submission import Counted, Deadlines, Entry, best, due_for
 from server.submissions.entries import deciding_entries, times_since
 from server.submissions.models import Mode
@@ -149,12 +148,11 @@ def tasks_for(
     session: Session, assignments: Sequence[Assignment], person_id: int, also: Collection[int] = ()
 ) -> Iterable[Task]:
     """A person's tasks for these assignments, in their order. Their entries include the submissions `also`."""
-    extensions = extensions_of(session, [one.id for one in assignments], person_id)
-    corrections = corrections_of(session, [one.id for one in assignments], person_id)
+    decided = decisions_of(session, [one.id for one in assignments], person_id)
     by_rubric = rubric_grades_of(session, assignments, person_id)
     deciding = deciding_entries(session, assignments, person_id, also)
     for assignment in assignments:
-        extension = extensions.get(assignment.id)
+        extension, correction = decided[assignment.id]
         deadlines = due_for(assignment, extension)
         entries = deciding[assignment.id].entries
         yield Task(
@@ -171,9 +169,7 @@ def tasks_for(
             deadlines=deadlines,
             usual=due_for(assignment, None),
             extra_attempts=extension.extra_attempts if extension else 0,
-            grade=grade_from(
-                assignment, extension, corrections.get(assignment.id), entries, by_rubric.get(assignment.id)
-            ),
+            grade=grade_from(assignment, extension, correction, entries, by_rubric.get(assignment.id)),
             best=best(assignment, deadlines, entries),
             entries=entries,
             number=deciding[assignment.id].number,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, select
 from sqlalchemy.orm import Session
 
 from server.courses.models import Assignment, Correction, Extension
@@ -236,23 +236,29 @@ def _column(
 def own_grades(session: Session, assignments: Sequence[Assignment], person: int) -> Mapping[int, Grade]:
     """One person's grades, by the assignments' IDs. Works for staff too."""
     numbers = [one.id for one in assignments]
-    granted = select(Extension).where(Extension.assignment_id.in_(numbers), Extension.person_id == person)
-    extensions = {one.assignment_id: one for one in session.scalars(granted)}
-    corrections = corrections_of(session, numbers, person)
+    decided = decisions_of(session, numbers, person)
     by_rubric = rubric_grades_of(session, assignments, person)
     entries = own_entries(session, assignments, person)
     return {
-        one.id: grade_from(
-            one, extensions.get(one.id), corrections.get(one.id), entries.get(one.id, ()), by_rubric.get(one.id)
-        )
-        for one in assignments
+        one.id: grade_from(one, *decided[one.id], entries.get(one.id, ()), by_rubric.get(one.id)) for one in assignments
     }
 
 
-def corrections_of(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, Correction]:
-    """One person's corrections, by the assignments' IDs."""
-    query = select(Correction).where(Correction.assignment_id.in_(assignments), Correction.person_id == person)
-    return {found.assignment_id: found for found in session.scalars(query)}
+def decisions_of(
+    session: Session, assignments: Iterable[int], person: int
+) -> Mapping[int, tuple[Extension | None, Correction | None]]:
+    """One person's extension and correction, by the assignments' IDs."""
+    found = session.execute(_DECISIONS, {"assignments": list(assignments), "person": person})
+    return {number: (extension, correction) for number, extension, correction in found}
+
+
+_DECISIONS = (
+    select(Assignment.id, Extension, Correction)
+    .select_from(Assignment)
+    .outerjoin(Extension, and_(Extension.assignment_id == Assignment.id, Extension.person_id == bindparam("person")))
+    .outerjoin(Correction, and_(Correction.assignment_id == Assignment.id, Correction.person_id == bindparam("person")))
+    .where(Assignment.id.in_(bindparam("assignments", expanding=True)))
+)
 
 
 def rubric_grades_of(session: Session, assignments: Sequence[Assignment], person: int) -> Mapping[int, RubricGrade]:

@@ -24,8 +24,6 @@ _MARGIN = 5.0
 _FINE = 10
 """Units of the line's drawing in a percent."""
 _LETTER, _GAP = 7.5, 8
-MOST = 250
-"""The most attempts in one chart; more points would overlap."""
 _MANY = 60
 """Above this number, points need more than a phone's width, and the chart scrolls there."""
 _NUMBERED = 8
@@ -34,13 +32,11 @@ _NUMBERED = 8
 _CROSS = '<path class="cross" d="M-4-4 4 4M-4 4 4-4"/>'
 
 
-def chart(attempts: Sequence[Attempt], metric: Metric, *, modelled: bool) -> Markup | None:
-    """Draw the last `MOST` attempts; None if fewer than two attempts, or none with a value."""
-    before, attempts = attempts[:-MOST], attempts[-MOST:]
+def chart(attempts: Sequence[Attempt], best: float | None, metric: Metric, *, modelled: bool) -> Markup | None:
+    """Draw these attempts; None if fewer than two attempts, or none with a value. best: of earlier ones."""
     values = _values(attempts)
     if not values or len(attempts) < 2:
         return None
-    best = _best(_values(before), metric)
     up = quantity_axis(values if best is None else [*values, best])
     body = [f'<line class="grid" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>' for y in (_y(up, each) for each in up.ticks)]
     body += _foot(attempts)

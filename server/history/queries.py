@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Row, exists, select
+from sqlalchemy import ColumnElement, Row, Subquery, exists, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from kernels.exercise.model import Metric
 from kernels.rendering.measured_numbers import ms_text, speed_text
 from kernels.rendering.page import numbers
 from kernels.verdict import Verdict
-from server.courses.models import Assignment, Correction, Counts, Exercise, Extension
-from server.grades.grade import Grade, grade_from, rubric_grades_of
+from server.assignments.tasks import Task
+from server.courses.models import Assignment, Counts, Exercise
+from server.grades.grade import Grade
 from server.grading.metric import UNITS, interval_of, metric_of, score_of
 from server.grading.models import Job, Result
 from server.grading.result_columns import NOT_RELIED_ON
 from server.standings.models import Standing
-from server.submissions.counted_submission import Counted, Deadlines, Entry, due_for, late_days
-from server.submissions.entries import entries_of
+from server.submissions.counted_submission import Counted, Deadlines, Entry, late_days
+from server.submissions.entries import numbered_entries
 from server.submissions.models import Mode, Submission
 
 PAGE = 12
 """Attempts on a page: about a screen."""
+
+CHARTED = 250
+"""The most attempts in one chart; more points would overlap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +88,12 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All attempts of one person, the first one first.
+    """The attempts of one person on a page and in its chart, the first one first.
 
+    total: how many attempts there are
+    page: the number of the page
+    best_before: the best value before the chart
+    shares: whether any attempt has a share of cuBLAS's speed
     modelled: whether nothing is measured, so that the numbers are modelled bounds
     chosen: whether the student chose one that counts
     closed: whether the choice can't change any more
@@ -93,6 +101,10 @@ class History:
     """
 
     attempts: tuple[Attempt, ...]
+    total: int
+    page: int
+    best_before: float | None
+    shares: bool
     modelled: bool
     chosen: bool
     grade: Grade
@@ -107,6 +119,31 @@ class History:
         """The submission that counts; None for none yet."""
         return self.grade.counted
 
+    @property
+    def pages(self) -> int:
+        return _pages(self.total)
+
+    @property
+    def rows(self) -> tuple[Attempt, ...]:
+        """The attempts on the page, the newest first."""
+        first, last = _on_page(self.page, self.total)
+        return tuple(each for each in reversed(self.attempts) if first <= each.number <= last)
+
+    @property
+    def charted(self) -> tuple[Attempt, ...]:
+        """The newest attempts, the first one first."""
+        return tuple(each for each in self.attempts if each.number > self.total - CHARTED)
+
+
+def _pages(total: int) -> int:
+    return max(1, -(-total // PAGE))
+
+
+def _on_page(page: int, total: int) -> tuple[int, int]:
+    """The numbers of the first and the last attempt on a page."""
+    last = total - PAGE * (page - 1)
+    return last - PAGE + 1, last
+
 
 @dataclass(frozen=True, slots=True)
 class _Boards:
@@ -120,28 +157,39 @@ class _Boards:
     listed: bool
 
 
-def history_of(session: Session, assignment: Assignment, person: int, *, own: bool, staff: bool = False) -> History:
-    """Read the history of one person.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks for which attempts of a history.
 
-    own: whether the reader is that person and may choose the submission that counts
+    own: whether the reader is its person and may choose the submission that counts
     staff: whether the reader sees live leaderboards even if they are frozen
+    page: the number of a page, with its chart; None for neither
+    names: the public IDs of further attempts
     """
+
+    own: bool
+    staff: bool = False
+    page: int | None = 1
+    names: tuple[str, ...] = ()
+
+
+def history_of(session: Session, assignment: Assignment, person: int, task: Task, asked: Asked) -> History:
+    """Read a part of the history of one person. task: the person's own."""
     now = datetime.now(UTC)
-    entries = entries_of(session, assignment, person)
-    extension = session.get(Extension, (assignment.id, person))
-    deadlines = due_for(assignment, extension)
-    correction = session.get(Correction, (assignment.id, person))
-    rubric = rubric_grades_of(session, [assignment], person).get(assignment.id)
-    grade = grade_from(assignment, extension, correction, entries, rubric)
+    theirs = Submission.assignment_id == assignment.id, Submission.person_id == person
+    total, chosen = session.execute(select(func.count(), func.count(Submission.chosen_at)).where(*theirs)).one()
+    page = min(max(1, asked.page or 1), _pages(total))
+    wanted = _wanted(theirs, asked, page, total)
+    deadlines, grade = task.deadlines, task.grade
     best = grade.counted
-    all_judged = _judged(session, assignment, person)
-    frozen_at = None if staff else assignment.board_frozen_at
+    all_judged = _judged(session, wanted)
+    frozen_at = None if asked.staff else assignment.board_frozen_at
     boards = _boards(session, assignment, person, frozen=frozen_at is not None and frozen_at <= now)
     metric, modelled = metric_of(assignment.exercise), not assignment.device_class
     closed = deadlines.closed(now) or assignment.course.archived_at is not None
-    may_choose = own and not closed and assignment.counts is Counts.CHOSEN
+    may_choose = asked.own and not closed and assignment.counts is Counts.CHOSEN
     attempts = []
-    for number, entry in enumerate(entries, 1):
+    for number, entry in numbered_entries(session, assignment, person, wanted):
         judged = all_judged.get(entry.submission_id)
         stands = judged is not None and boards.seen.get(judged.device_class) == judged.job
         counts = best is not None and best.entry.submission_id == entry.submission_id
@@ -166,8 +214,12 @@ def history_of(session: Session, assignment: Assignment, person: int, *, own: bo
         )
     return History(
         attempts=tuple(attempts),
+        total=total,
+        page=page,
+        best_before=_best_before(session, assignment, theirs, total - CHARTED) if asked.page else None,
+        shares=not modelled or _has_shares(session, theirs),
         modelled=modelled,
-        chosen=any(entry.chosen_at is not None for entry in entries),
+        chosen=chosen > 0,
         grade=grade,
         deadlines=deadlines,
         metric=metric,
@@ -175,6 +227,57 @@ def history_of(session: Session, assignment: Assignment, person: int, *, own: bo
         closed=closed,
         listed=boards.listed,
     )
+
+
+_Theirs = tuple[ColumnElement[bool], ColumnElement[bool]]
+
+
+def _numbered(theirs: _Theirs) -> Subquery:
+    order = func.row_number().over(order_by=(Submission.created_at, Submission.id))
+    return select(Submission.id, Submission.public_id, order.label("number")).where(*theirs).subquery()
+
+
+def _wanted(theirs: _Theirs, asked: Asked, page: int, total: int) -> Subquery:
+    """The IDs and numbers of the asked attempts."""
+    every = _numbered(theirs)
+    which: list[ColumnElement[bool]] = [every.c.public_id.in_(asked.names)]
+    if asked.page is not None:
+        which += [every.c.number > total - CHARTED, every.c.number.between(*_on_page(page, total))]
+    return select(every.c.id, every.c.number).where(or_(*which)).subquery()
+
+
+def _best_before(session: Session, assignment: Assignment, theirs: _Theirs, number: int) -> float | None:
+    """The best value of the attempts up to this number; None for none."""
+    metric, modelled = metric_of(assignment.exercise), not assignment.device_class
+    column = (_BOUNDS if modelled else _SPEEDS).get(metric)
+    if number < 1 or column is None:
+        return None
+    every = _numbered(theirs)
+    query = (
+        select(func.min(column) if metric is Metric.TIME else func.max(column))
+        .select_from(Submission)
+        .join(every, every.c.id == Submission.id)
+        .join(Job, Job.id == Submission.judged_job_id)
+        .join(Result, Result.job_id == Job.id)
+        .where(every.c.number <= number, Job.verdict == Verdict.ACCEPTED, column > 0)
+    )
+    if not modelled:
+        query = query.where(Result.ranked, Job.device_class == assignment.device_class)
+    return session.scalar(query)
+
+
+def _has_shares(session: Session, theirs: _Theirs) -> bool:
+    query = select(Result.job_id).join(Submission, Submission.judged_job_id == Result.job_id)
+    return session.scalar(query.where(*theirs, Result.cublas_share.is_not(None)).limit(1)) is not None
+
+
+_SPEEDS: Mapping[Metric, ColumnElement[Any]] = {
+    Metric.GFLOPS: Result.gflops.expression, Metric.GBPS: Result.gbps.expression,
+    Metric.ELEMENTS: Result.melements.expression, Metric.TIME: Result.ms_median.expression,
+}  # fmt: skip
+_BOUNDS: Mapping[Metric, ColumnElement[Any]] = {
+    Metric.GFLOPS: Result.bound_gflops.expression, Metric.TIME: Result.bound_ms.expression,
+}  # fmt: skip
 
 
 def _why_not(assignment: Assignment, entry: Entry, judged: Row[*tuple[Any, ...]] | None, boards: _Boards) -> str:
@@ -202,8 +305,8 @@ def _why_not(assignment: Assignment, entry: Entry, judged: Row[*tuple[Any, ...]]
     return "Another kernel of yours is faster and on the leaderboard."
 
 
-def _judged(session: Session, assignment: Assignment, person: int) -> Mapping[int, Row[*tuple[Any, ...]]]:
-    """The jobs with the verdicts, by submission. Reads only the shown columns: there may be very many."""
+def _judged(session: Session, wanted: Subquery) -> Mapping[int, Row[*tuple[Any, ...]]]:
+    """The jobs with the verdicts of the wanted submissions, by submission. Reads only the shown columns."""
     other = aliased(Job)
     again = exists().where(
         other.submission_id == Submission.id, other.id != Submission.judged_job_id, other.ended_at.is_(None)
@@ -218,7 +321,7 @@ def _judged(session: Session, assignment: Assignment, person: int) -> Mapping[in
         .join(Job, Job.id == Submission.judged_job_id)
         .join(Job.exercise)
         .outerjoin(Result, Result.job_id == Job.id)
-        .where(Submission.assignment_id == assignment.id, Submission.person_id == person)
+        .join(wanted, wanted.c.id == Submission.id)
     )  # fmt: skip
     return {row.submission: row for row in session.execute(query)}
 
@@ -271,11 +374,3 @@ def interval_text(result: Any, metric: Metric) -> str:
 def percent_text(share: float | None) -> str:
     """Format a share; a dash for none."""
     return "–" if share is None else numbers.percent(share)
-
-
-def page_of(attempts: Sequence[Attempt], number: int) -> tuple[tuple[Attempt, ...], int, int]:
-    """One page of attempts, the newest first, with its number and the number of pages."""
-    pages = max(1, -(-len(attempts) // PAGE))
-    number = min(max(1, number), pages)
-    newest = tuple(reversed(attempts))
-    return newest[PAGE * (number - 1) : PAGE * number], number, pages

@@ -15,12 +15,13 @@ from sqlalchemy.orm import Session
 from server.accounts.access import existing, nothing_here, viewer
 from server.accounts.models import Person
 from server.accounts.views import go
-from server.assignments.tasks import CourseBar, course_bar
+from server.assignments.tasks import CourseBar, course_bar, task_of
 from server.courses.access import Reader, assignment_for, reader_of
+from server.courses.frame import read_frame
 from server.courses.models import Assignment
-from server.history.chart import MOST, chart
+from server.history.chart import chart
 from server.history.comparison import Compared, Figure, compared, figures
-from server.history.queries import Attempt, History, history_of, page_of
+from server.history.queries import Asked, Attempt, History, history_of
 from server.history.service import NotChoosable, choose
 from server.history.source_diff import SourceDiff, source_diff
 from server.http.concurrency_limit import check_slow_work
@@ -32,6 +33,7 @@ history_pages = Blueprint("history_pages", __name__)
 
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _PAGE = re.compile(r"[0-9]{1,6}")
+_NAME = re.compile(r"[0-9a-zA-Z]{1,32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +123,12 @@ def show_history(slug: str, assignment: str) -> str:
         person = _whose(session, reader, found)
         place = _place(session, reader, found, person)
         bar = course_bar(session, reader)
-        history = history_of(session, found, person, own=person == reader.viewer.id, staff=reader.course.is_staff)
-    asked = request.args.get("page", "1")
-    rows, number, pages = page_of(history.attempts, int(asked) if _PAGE.fullmatch(asked) else 1)
+        task = task_of(session, found, person) if bar is None else bar.task
+        own = person == reader.viewer.id
+        asked = Asked(own=own, staff=reader.course.is_staff, page=_page(), names=_names())
+        history = history_of(session, found, person, task, asked)
+        read_frame(session, reader.viewer)
+    rows, charted = history.rows, history.charted
     known = {attempt.public_id: attempt for attempt in history.attempts}
     newest = [row.public_id for row in rows[:2]]
     left, right = _picked("left", known, newest[1:]), _picked("right", known, newest)
@@ -133,13 +138,13 @@ def show_history(slug: str, assignment: str) -> str:
         bar=bar,
         history=history,
         rows=rows,
-        chart=chart(history.attempts, history.metric, modelled=history.modelled),
-        charted=min(MOST, len(history.attempts)),
+        chart=chart(charted, history.best_before, history.metric, modelled=history.modelled),
+        charted=len(charted),
         left=left,
         right=right,
         picked=tuple(known[name] for name in dict.fromkeys((right, left)) if name and name not in on_page),
-        newer=number - 1,
-        older=number + 1 if number < pages else 0,
+        newer=history.page - 1,
+        older=history.page + 1 if history.page < history.pages else 0,
     )
     return render_template("history/history.html", page=page)
 
@@ -186,6 +191,16 @@ def choose_one(public_id: str) -> Response:
     return go(address)
 
 
+def _page() -> int:
+    asked = request.args.get("page", "1")
+    return int(asked) if _PAGE.fullmatch(asked) else 1
+
+
+def _names() -> tuple[str, ...]:
+    """The attempts that the address picks."""
+    return tuple(filter(_NAME.fullmatch, (request.args.get("left", ""), request.args.get("right", ""))))
+
+
 def _picked(side: str, known: Mapping[str, Attempt], otherwise: Sequence[str]) -> str:
     """The attempt that the address picks for a side, otherwise the first of the others; "" for none."""
     asked = request.args.get(side, "")
@@ -218,9 +233,10 @@ def _side(session: Session, reader: Reader, assignment: Assignment, name: str) -
     submission = session.scalar(wanted) if name.isascii() and name.isalnum() else None
     if submission is None:
         raise _not_two(_place(session, reader, assignment, reader.viewer.id))
-    history = history_of(session, submission.assignment, submission.person_id, own=False)
-    attempt = next(each for each in history.attempts if each.entry.submission_id == submission.id)
-    return _Side(submission.assignment, submission.person_id, attempt)
+    task = task_of(session, submission.assignment, submission.person_id)
+    asked = Asked(own=False, page=None, names=(submission.public_id,))
+    history = history_of(session, submission.assignment, submission.person_id, task, asked)
+    return _Side(submission.assignment, submission.person_id, history.attempts[0])
 
 
 def _captions(session: Session, left: _Side, right: _Side) -> tuple[str, str]:

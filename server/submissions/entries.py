@@ -6,12 +6,27 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from itertools import groupby
 from math import isfinite
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, CompoundSelect, Row, Select, and_, case, func, or_, select, union
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Row,
+    Select,
+    Subquery,
+    and_,
+    bindparam,
+    case,
+    func,
+    literal,
+    or_,
+    select,
+    union,
+)
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from kernels.exercise.model import Metric
@@ -48,6 +63,16 @@ def own_entries(session: Session, assignments: Iterable[Assignment], person_id: 
     return dict(entries)
 
 
+def numbered_entries(
+    session: Session, assignment: Assignment, person_id: int, numbered: Subquery
+) -> Sequence[tuple[int, Entry]]:
+    """The submissions that a query of IDs and numbers names, the first one first, with their numbers."""
+    way = metric_of(assignment.exercise), assignment.device_class
+    query = _ENTRIES.add_columns(numbered.c.number).join(numbered, numbered.c.id == Submission.id)
+    theirs = Submission.assignment_id == assignment.id, Submission.person_id == person_id
+    return [(row.number, _entry(row, *way)) for row in session.execute(query.where(*theirs))]
+
+
 @dataclass(slots=True)
 class Deciding:
     """The submissions of a person to an assignment that decide the grade and what the person may do next.
@@ -71,25 +96,44 @@ def deciding_entries(
     if not found:
         return found
     ways = {assignment.id: (metric_of(assignment.exercise), assignment.device_class) for assignment in assignments}
-    listed = _listed(assignments, person_id).subquery()
-    better = or_(listed.c.best_before.is_(None), listed.c.score > listed.c.best_before)
-    decides = (
-        listed.c.newest <= NEWEST,
-        and_(listed.c.judged, listed.c.newest_alike == 1),
-        and_(listed.c.right, better),
-        Submission.chosen_at.is_not(None),
-        and_(~listed.c.judged, Job.ended_at.is_(None)),
-        *([Submission.id.in_(also)] if also else ()),
-    )
-    query = _ENTRIES.add_columns(listed.c.number).join(listed, listed.c.id == Submission.id).where(or_(*decides))
-    for row in session.execute(query):
+    metrics: dict[Metric, list[int]] = defaultdict(list)
+    for number, (metric, _) in ways.items():
+        metrics[metric].append(number)
+    by_metric = tuple((metric, tuple(numbers)) for metric, numbers in list(metrics.items())[1:])
+    tiers = tuple((each.id, each.speed_by, _bounds(each)) for each in assignments if each.speed_by is not None)
+    query = _decide(next(iter(metrics)), by_metric, tiers)
+    given = {"assignments": list(ways), "person": person_id, "also": list(also)}
+    for row in session.execute(query, given):
         deciding = found[row.assignment_id]
         deciding.number = row.number
         deciding.entries.append(_entry(row, *ways[row.assignment_id]))
     return found
 
 
-def _listed(assignments: Sequence[Assignment], person_id: int) -> Select[Any]:
+_Metrics = tuple[tuple[Metric, tuple[int, ...]], ...]
+_Tiers = tuple[tuple[int, SpeedBy, tuple[float, ...]], ...]
+
+
+@lru_cache(maxsize=64)
+def _decide(metric: Metric, others: _Metrics, tiers: _Tiers) -> Select[Any]:
+    """The query of deciding submissions. Made once for equal rules, because that takes as long as to run it.
+
+    metric: of all assignments that `others` don't name by their IDs
+    """
+    listed = _listed(metric, others, tiers).subquery()
+    better = or_(listed.c.best_before.is_(None), listed.c.score > listed.c.best_before)
+    decides = or_(
+        listed.c.newest <= NEWEST,
+        and_(listed.c.judged, listed.c.newest_alike == 1),
+        and_(listed.c.right, better),
+        Submission.chosen_at.is_not(None),
+        and_(~listed.c.judged, Job.ended_at.is_(None)),
+        Submission.id.in_(bindparam("also", expanding=True)),
+    )
+    return _ENTRIES.add_columns(listed.c.number).join(listed, listed.c.id == Submission.id).where(decides)
+
+
+def _listed(metric: Metric, others: _Metrics, tiers: _Tiers) -> Select[Any]:
     """All submissions of a person, each with its place among them.
 
     newest: its place from the end; newest_alike: the same among those of its mode, with or without a verdict
@@ -98,12 +142,13 @@ def _listed(assignments: Sequence[Assignment], person_id: int) -> Select[Any]:
     judged = and_(Submission.verdict.is_not(None), Submission.verdict != Verdict.SYSTEM_ERROR)
     right = and_(Submission.mode == Mode.RANK, judged, Submission.verdict == Verdict.ACCEPTED)
     comparable = and_(Result.ranked, _Judged.device_class == Assignment.device_class)
-    score = func.coalesce(case((comparable, _score_in(assignments))), _NOT_MEASURED)
-    tiers = [tier for each in assignments for tier in _tier(each, and_(comparable, Assignment.id == each.id))]
-    rules = (Submission.late_days, func.coalesce(Result.goals_missed, 0) > 0, *tiers)
+    other_scores = [(and_(comparable, Assignment.id.in_(numbers)), _SCORES[other]) for other, numbers in others]
+    score = func.coalesce(case(*other_scores, (comparable, _SCORES[metric])), _NOT_MEASURED)
+    reached = [_tier(by, bounds, and_(comparable, Assignment.id == number)) for number, by, bounds in tiers]
+    rules = (Submission.late_days, func.coalesce(Result.goals_missed, 0) > 0, *reached)
     own, first = Submission.assignment_id, (Submission.created_at, Submission.id)
     last = tuple(column.desc() for column in first)
-    earlier = {"order_by": first, "rows": (None, -1)}
+    alike = (own, Submission.mode, judged)
     return (
         select(
             Submission.id,
@@ -112,24 +157,19 @@ def _listed(assignments: Sequence[Assignment], person_id: int) -> Select[Any]:
             score.label("score"),
             func.count().over(partition_by=own).label("number"),
             func.row_number().over(partition_by=own, order_by=last).label("newest"),
-            func.row_number().over(partition_by=(own, Submission.mode, judged), order_by=last).label("newest_alike"),
-            func.max(score).over(partition_by=(own, right, *rules), **earlier).label("best_before"),
+            func.row_number().over(partition_by=alike, order_by=last).label("newest_alike"),
+            func.max(score)
+            .over(partition_by=(own, right, *rules), order_by=first, rows=(None, -1))
+            .label("best_before"),
         )
         .join(Assignment, Assignment.id == Submission.assignment_id)
         .outerjoin(_Judged, and_(_Judged.id == Submission.judged_job_id, right))
         .outerjoin(Result, Result.job_id == _Judged.id)
-        .where(Submission.assignment_id.in_([each.id for each in assignments]), Submission.person_id == person_id)
+        .where(
+            Submission.assignment_id.in_(bindparam("assignments", expanding=True)),
+            Submission.person_id == bindparam("person"),
+        )
     )
-
-
-def _score_in(assignments: Sequence[Assignment]) -> ColumnElement[Any]:
-    """The score by each assignment's metric."""
-    by_metric: dict[Metric, list[int]] = defaultdict(list)
-    for each in assignments:
-        by_metric[metric_of(each.exercise)].append(each.id)
-    first, *others = by_metric
-    cases = [(Submission.assignment_id.in_(by_metric[metric]), _SCORES[metric]) for metric in others]
-    return case(*cases, else_=_SCORES[first]) if cases else _SCORES[first]
 
 
 def times_since(session: Session, assignments: Collection[int], person_id: int, since: datetime) -> Sequence[datetime]:
@@ -220,21 +260,22 @@ def _rules(assignment: Assignment, comparable: ColumnElement[bool]) -> list[Colu
     rules: list[ColumnElement[Any]] = [Submission.late_days.expression]
     if assignment.goals_percent < 100:
         rules.append(func.coalesce(Result.goals_missed, 0) > 0)
-    return [*rules, *_tier(assignment, comparable)]
+    if assignment.speed_by is not None and len(bounds := _bounds(assignment)) > 1:
+        rules.append(_tier(assignment.speed_by, bounds, comparable))
+    return rules
 
 
-def _tier(assignment: Assignment, comparable: ColumnElement[bool]) -> list[ColumnElement[Any]]:
-    """The place of the reached tier; empty for an assignment without tiers."""
-    tiers = tiers_of(assignment)
-    if assignment.speed_by is None or len(tiers) < 2:
-        return []
-    column = _SPEEDS[assignment.speed_by]
+def _bounds(assignment: Assignment) -> tuple[float, ...]:
+    return tuple(tier.least for tier in tiers_of(assignment))
+
+
+def _tier(by: SpeedBy, bounds: Sequence[float], comparable: ColumnElement[bool]) -> ColumnElement[Any]:
+    """The place of the reached tier. `bounds` are their least speeds."""
+    column = _SPEEDS[by]
     reached = [
-        (and_(comparable, column >= tier.least), place)
-        for place, tier in enumerate(tiers)
-        if place and isfinite(tier.least)
+        (and_(comparable, column >= least), place) for place, least in enumerate(bounds) if place and isfinite(least)
     ]
-    return [case(*reversed(reached), else_=0)]
+    return case(*reversed(reached), else_=0) if reached else literal(0)
 
 
 _SPEEDS: Mapping[SpeedBy, ColumnElement[Any]] = {

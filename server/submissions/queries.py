@@ -40,8 +40,8 @@ def submission_and_role(
     if not public_id.isascii() or not public_id.isalnum():
         return None
     known = contains_eager(Submission.assignment).options(contains_eager(Assignment.course))
-    query = select(Submission).select_from(Submission).join(Submission.assignment).join(Assignment.course)
-    query = with_role(query.options(known, *more), person_id, Assignment.course_id.expression)
+    named = select(Submission).select_from(Submission).join(Submission.assignment).join(Assignment.course)
+    query = with_role(named.options(known, *more), person_id, Assignment.course_id.expression)
     found = session.execute(query.where(Submission.public_id == public_id)).one_or_none()
     if found is None:
         return None

@@ -7,10 +7,11 @@ import socket
 from datetime import UTC, datetime, timedelta
 
 from kernels.verdict import Finding, Verdict
+from server.assignments.tasks import task_of
 from server.courses.models import Assignment, Counts, Role
 from server.grading.models import Job, Result
-from server.history import chart, views
-from server.history.queries import PAGE, history_of
+from server.history import queries, views
+from server.history.queries import PAGE, Asked, history_of
 from server.recording.record import record
 from server.standings.service import freeze
 from server.submissions.changes import retry
@@ -117,7 +118,7 @@ def test_the_chart_tells_what_waits_from_what_is_wrong(portal):
 
 
 def test_a_long_chart_has_the_last_attempts_and_the_best_of_before(portal, monkeypatch):
-    monkeypatch.setattr(chart, "MOST", 2)
+    monkeypatch.setattr(queries, "CHARTED", 2)
     for i, gflops in enumerate((900.0, 500.0, 700.0)):
         ranked(portal.course, "ada", gflops, source=b"// %d" % i, now=later(i))
     page = client_of(portal, "ada").page(HISTORY)
@@ -300,7 +301,8 @@ def test_a_speed_on_another_device_says_so_and_is_not_the_best_so_far(portal):
         session.get_one(Job, elsewhere).device_class = "a100"
     with course.sessions.begin() as session:
         assignment = session.get_one(Assignment, course.assignment)
-        history = history_of(session, assignment, course.people["ada"], own=True)
+        task = task_of(session, assignment, course.people["ada"])
+        history = history_of(session, assignment, course.people["ada"], task, Asked(own=True))
     assert [(one.shown, one.value) for one in history.attempts] == [
         ("500\N{NO-BREAK SPACE}GFLOPS", 500.0), ("900\N{NO-BREAK SPACE}GFLOPS on A100", None),
     ]  # fmt: skip

@@ -13,8 +13,8 @@ from server.accounts.models import Person
 from server.courses.models import Assignment, Counts, SpeedBy
 from server.grading.models import Job, JobKind, JobState, Priority, Result
 from server.grading.service import Work, queue_job
-from server.submissions.counted_submission import Deadlines, counted
-from server.submissions.entries import entries_of, ranked_entries
+from server.submissions.counted_submission import Deadlines, best, counted
+from server.submissions.entries import NEWEST, deciding_entries, entries_of, ranked_entries
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import update_judged_job
 from tests.server.course import NOW, ACourse, later
@@ -134,8 +134,9 @@ def test_what_is_left_out_of_many_never_counts(course, made):
             made_at = later(rolls.randrange(4 * 86_400))
             session.add(
                 Submission(
-                    public_id=f"s{number}", assignment_id=course.assignment, person_id=person, mode=Mode.RANK,
-                    source_digest=like.source_digest, created_at=made_at,
+                    public_id=f"s{number}", assignment_id=course.assignment, person_id=person,
+                    mode=rolls.choice([Mode.CHECK, *[Mode.RANK] * 6]), source_digest=like.source_digest,
+                    created_at=made_at,
                     chosen_at=made_at if rolls.random() < 0.05 else None, late_days=rolls.choice([0, 0, 0, 1, 3]),
                 )
             )  # fmt: skip
@@ -161,6 +162,7 @@ def test_what_is_left_out_of_many_never_counts(course, made):
         everything = entries_of(session, assignment, person)
         ((_, few),) = ranked_entries(session, assignment, select(Person.id))
         assert len(few) < len(everything) / 3
+        last_check = [each for each in everything if each.mode is Mode.CHECK and each.judged][-1]
         for by, tiers, goals in (
             (None, "", 100.0), (None, "", 60.0), (SpeedBy.GFLOPS, "0:50 1:60 2.5:100", 100.0),
             (SpeedBy.CUBLAS, "0:40 50:80 90:90", 70.0), (SpeedBy.RUNG, "0:40 2:80 9:100", 100.0),
@@ -169,8 +171,15 @@ def test_what_is_left_out_of_many_never_counts(course, made):
             for counts in Counts:
                 assignment.counts = counts
                 ((_, few),) = ranked_entries(session, assignment, select(Person.id))
+                own = deciding_entries(session, [assignment], person, [everything[7].submission_id])[assignment.id]
+                assert (own.number, own.entries[-NEWEST:]) == (len(everything), everything[-NEWEST:])
+                assert {last_check, everything[7]} < set(own.entries)
+                assert len(own.entries) < len(everything) / 2
                 for due, percent in product((None, NOW, later(90_000), later(400_000)), (0.0, 7.5, 50.0)):
                     assignment.late_percent_per_day = percent
                     deadlines = Deadlines(due, None)
-                    assert counted(assignment, deadlines, few) == counted(assignment, deadlines, everything)
+                    counts_of_all = counted(assignment, deadlines, everything)
+                    assert counted(assignment, deadlines, few) == counts_of_all
+                    assert counted(assignment, deadlines, own.entries) == counts_of_all
+                    assert best(assignment, deadlines, own.entries) == best(assignment, deadlines, everything)
         session.rollback()
