@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from flask import current_app, g, request
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
 
 from server.accounts import browser_sessions, limits
 from server.accounts.limits import Limit, TooOften
@@ -17,14 +18,17 @@ from server.http.problems import Refused
 from server.http.site import Site, site
 
 _LONGEST_TOKEN = 200
-_KEY = "token_scopes"
+_KEY, _STALE = "token_scopes", "stale_token"
 
 BAD_TOKENS = Limit("bad token", 60, timedelta(minutes=1))
 """From one address. A valid token still works: others may share the address with a guesser."""
 
 
-def person_asking() -> Person:
-    """The owner of the request's token; refuses a request without a valid token, or outside its scopes."""
+def person_asking(*, counts: bool = False) -> Person:
+    """The owner of the request's token; refuses a request without a valid token, or outside its scopes.
+
+    counts: whether the request counts for a limit next, in whose transaction `note_use` records the token's use
+    """
     token = bearer_token()
     if not token:
         raise _not_signed_in("The request has no token. Send the header `Authorization: Bearer TOKEN`.")
@@ -38,12 +42,21 @@ def person_asking() -> Person:
         except TooOften as often:
             raise too_many_requests(BAD_TOKENS, often) from often
         raise _not_signed_in(_NOT_GOOD)
-    if found.stale:
+    if found.stale and counts:
+        setattr(g, _STALE, found.token_id)
+    elif found.stale:
         note(lambda session: note_token_use(session, found.token_id))
     setattr(g, _KEY, found.scopes)
     said = operation_of(current_app.view_functions[request.endpoint or ""])
     need_scope("" if said is None else said.scope)
     return found.person
+
+
+def note_use(session: Session) -> None:
+    """Record the use of the request's token, if that is still to do."""
+    token: int | None = g.pop(_STALE, None)
+    if token is not None:
+        note_token_use(session, token)
 
 
 def has_scope(scope: str) -> bool:

@@ -6,7 +6,7 @@ A power failure may lose counts: not waiting for the disk is worth more.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from weakref import WeakKeyDictionary
@@ -53,12 +53,23 @@ class TooOften(Exception):
     seconds: int
 
 
-def count(sessions: Sessions, limit: Limit, subject: str, now: datetime | None = None) -> None:
-    """Count one use in its own transaction; raises TooOften if it exceeds the limit."""
-    count_all(sessions, [(limit, subject)], now)
+def count(
+    sessions: Sessions,
+    limit: Limit,
+    subject: str,
+    now: datetime | None = None,
+    also: Callable[[Session], None] = lambda _session: None,
+) -> None:
+    """Count one use in its own transaction; raises TooOften if it exceeds the limit. also: writes in it, too."""
+    count_all(sessions, [(limit, subject)], now, also)
 
 
-def count_all(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datetime | None = None) -> None:
+def count_all(
+    sessions: Sessions,
+    asked: Sequence[tuple[Limit, str]],
+    now: datetime | None = None,
+    also: Callable[[Session], None] = lambda _session: None,
+) -> None:
     """Count one use of each limit in order; raises TooOften at the first exceeded one and counts no further.
 
     Put the narrowest limit first, so that a refused request uses up nothing that others share. Use the same order
@@ -72,6 +83,7 @@ def count_all(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datet
             if _add(session, limit, subject, moment) > limit.count:
                 over = limit
                 break
+        also(session)
     for limit, _ in asked:
         _forget_old(sessions, limit, moment)
     if over is not None:

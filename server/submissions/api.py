@@ -103,7 +103,7 @@ _INVALID = (422, "A field has an invalid value", "")
 )
 def hand_in() -> tuple[Response, int, dict[str, str]]:
     """Submit or check a source. Once this is answered, it is graded whatever happens."""
-    person = person_asking().id
+    person = person_asking(counts=True).id
     refuse_other_types()
     asked, source = read_new_submission(request.get_data())
     key = read_key(request.headers.get("Idempotency-Key"))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from server.accounts import limits
+from server.accounts.identity import note_use
 from server.courses.models import MOST_LATE_DAYS, SOURCE_BYTES
 from server.courses.service import DEVICE_CLASS, SHORT_NAME
 from server.database.storage import is_nearly_full
@@ -66,7 +67,7 @@ def submit(submitted: SubmissionInput, *, positioned: bool) -> Accepted:
     raise (NotAccepted): as `accept`, or the disk is full
     """
     _refuse_if_full(submitted)
-    limits.count(site().sessions, allowance.SUBMITS, f"person {submitted.person}")
+    limits.count(site().sessions, allowance.SUBMITS, f"person {submitted.person}", also=note_use)
     return accept(
         site().sessions,
         submitted,
