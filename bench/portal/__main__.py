@@ -14,6 +14,7 @@ from pathlib import Path
 
 SECTIONS = {
     "submits": "Submissions accepted a second",
+    "costs": "The cost of one submission and of a student's pages",
     "pages": "Pages by number of submissions",
     "desk": "Staff pages of a large course",
     "staged": "A staged regrade by number of submissions",

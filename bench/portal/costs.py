@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -33,7 +34,11 @@ from server.settings import Settings
 from server.web.app import create_app
 
 BEFORE = "BEFORE"
+_LISTED = ("submission by a program", "submission by the form", "result, 10 attempts")
 _FEW, _MANY = 10, 1_000
+_EACH = 10
+"""Submissions of each person. The portal looks up who they are once for all."""
+
 _SOURCE = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {{ /* {} */ }}\n"
 
 
@@ -74,7 +79,9 @@ def measured(folder: Path, *, looks: int) -> dict[str, Cost]:
     with Ground(folder, students=1) as ground:
         people = 2 * looks + 20 + _MANY // _FEW
         full = _full(ground, people)
-        app = create_app(Settings(full.engine.url.render_as_string(hide_password=False), ground.redis.url))
+        app = create_app(
+            Settings(full.engine.url.render_as_string(hide_password=False), ground.redis.url, under_way=1_000)
+        )
         found = {name: _cost(app, ask, looks) for name, ask in _requests(app, full).items()}
         app.extensions["tilelab"].engine.dispose()
         full.engine.dispose()
@@ -104,31 +111,38 @@ def _requests(app: Flask, full: Full) -> Mapping[str, Ask]:
     client = app.test_client(use_cookies=False)
     keys, cookies = tokens(full.sessions, full.people), sign_in(full.sessions, full.people)
     app.add_url_rule("/nothing-at-all", view_func=lambda: "")
-    people = len(full.people)
+    people, moved = len(full.people), _MANY // _FEW - 1
 
-    def by_program(number: int) -> TestResponse:
-        asked = {"assignment": f"{COURSE}/{ASSIGNMENT}", "source": _SOURCE.format(number), "mode": "check"}
-        return client.post(
-            "/api/v1/submissions", json=asked, headers={"Authorization": f"Bearer {keys[_MANY // _FEW + 1 + number]}"}
-        )
+    def by_program(number: int, person: int) -> TestResponse:
+        asked = {
+            "assignment": f"{COURSE}/{ASSIGNMENT}",
+            "source": _SOURCE.format(f"{person} {number}"),
+            "mode": "check",
+        }
+        return client.post("/api/v1/submissions", json=asked, headers={"Authorization": f"Bearer {keys[person]}"})
 
-    def by_form(number: int) -> TestResponse:
-        cookie = cookies[-1 - number]
+    def by_form(number: int, person: int) -> TestResponse:
         sent = {
-            CSRF_FIELD: csrf_token(cookie), "source": _SOURCE.format(-number), "mode": "rank", "key": f"{number:032x}",
+            CSRF_FIELD: csrf_token(cookies[person]), "source": _SOURCE.format(f"{person} form {number}"),
+            "mode": "rank", "key": f"{number:032x}",
         }  # fmt: skip
-        return client.post(f"{WORK}/submissions", data=sent, headers={"Cookie": f"{COOKIE}={cookie}"})
+        return client.post(f"{WORK}/submissions", data=sent, headers={"Cookie": f"{COOKIE}={cookies[person]}"})
 
     def page(path: str, person: int, _number: int) -> TestResponse:
         return client.get(path, headers={"Cookie": f"{COOKIE}={cookies[person]}"})
 
+    def first_look(number: int) -> TestResponse:
+        return page(f"/submissions/{public_id(2 + number % moved + people * (number // moved))}", 0, number)
+
     many, few = people * 2, people * 2 + 1  # submission n is of person n % people
     return {
         "a view that does nothing": partial(page, "/nothing-at-all", 1),
-        "submission by a program": by_program,
-        "submission by the form": by_form,
+        "submission by a program": lambda number: by_program(number, -1 - number // _EACH),
+        "submission by a program, its first": lambda number: by_program(number, moved + 2 + number),
+        "submission by the form": lambda number: by_form(number, -1 - number // _EACH),
         "result, 10 attempts": partial(page, f"/submissions/{public_id(few)}", 1),
         "result, 1,000 attempts": partial(page, f"/submissions/{public_id(many)}", 0),
+        "result, first look": first_look,
         "home, 10 attempts": partial(page, "/", 1),
         "home, 1,000 attempts": partial(page, "/", 0),
         "own submissions, 10 attempts": partial(page, f"{WORK}/history", 1),
@@ -207,7 +221,18 @@ def _text(figures: Mapping[str, Any]) -> str:
             row += [show(each[part]), show(old[part]) if old else ""]
         rows.append((*row, f"{each['processor'] / old['processor']:.2f}" if old else ""))
     head = ["one request", *(words for part, _ in _PARTS for words in (part, "before")), "processor by before"]
-    return table(head, rows)
+    listed = [
+        (name if place == 0 else "", *line)
+        for name in _LISTED
+        for place, line in enumerate((_short(statement), caller) for statement, caller in now[name]["callers"])
+    ]
+    return f"{table(head, rows)}\n\n{table(('request', 'statement', 'callers, the nearest first'), listed)}"
+
+
+def _short(statement: str) -> str:
+    """The verb and the table, or the beginning of a transaction."""
+    table_of = re.search(r"(?:FROM|INTO|UPDATE) ([a-z_]+)", statement)
+    return statement if table_of is None else f"  {statement.partition(' ')[0]} {table_of[1]}"
 
 
 _PARTS: tuple[tuple[str, Callable[[float], str]], ...] = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, or_, select
+from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, or_, select
 from sqlalchemy.orm import Session, contains_eager, joinedload
 
 from kernels.analysis.devices import devices
@@ -148,7 +148,7 @@ def role_in(session: Session, person_id: int, course_id: int) -> Role | None:
     return None if found is None else role_from(*found)
 
 
-def with_role(query: Select[Any], person_id: int, course_id: ColumnElement[int]) -> Select[Any]:
+def with_role(query: Select[Any], person_id: int | BindParameter[int], course_id: ColumnElement[int]) -> Select[Any]:
     """Add two columns to a query, from which `role_from` makes a person's role in the course of each row."""
     known = query.add_columns(Person.admin, Membership.role).outerjoin(Person, Person.id == person_id)
     return known.outerjoin(Membership, _of_person(course_id))
@@ -221,27 +221,37 @@ def wrong_terms(session: Session, course: Course, exercise: Found | None, terms:
 
 def find_assignment(session: Session, name: str) -> Assignment | None:
     """Find an assignment by its name, such as "demo/tiled"; None for none."""
-    query = select_assignment(name)
-    return None if query is None else session.scalar(query.options(joinedload(Assignment.exercise)))
+    found = select_assignment(name)
+    if found is None:
+        return None
+    query, given = found
+    assignment: Assignment | None = session.scalar(query.options(joinedload(Assignment.exercise)), given)
+    return assignment
 
 
-def select_assignment(name: str | int) -> Select[Any] | None:
-    """A query of an assignment with its course, by its ID or its name; None if it can't be a name."""
-    query = (
-        select(Assignment).select_from(Assignment).join(Assignment.course).options(contains_eager(Assignment.course))
-    )
+def select_assignment(name: str | int) -> tuple[Select[Any], dict[str, Any]] | None:
+    """A query of an assignment with its course, by its ID or its name, and its values; None if it can't be a name."""
     if isinstance(name, int):
-        return query.where(Assignment.id == name)
+        return _BY_ID, {"assignment": name}
     course, _, slug = name.partition("/")
     if not (_SLUG.fullmatch(course) and _SLUG.fullmatch(slug)):
         return None
-    return query.where(Course.slug == course, Assignment.slug == slug)
+    return _BY_NAME, {"course": course, "slug": slug}
+
+
+_NAMED = select(Assignment).select_from(Assignment).join(Assignment.course).options(contains_eager(Assignment.course))
+_BY_ID = _NAMED.where(Assignment.id == bindparam("assignment"))
+_BY_NAME = _NAMED.where(Course.slug == bindparam("course"), Assignment.slug == bindparam("slug"))
 
 
 def visible_assignment(session: Session, person_id: int, name: str, now: datetime) -> tuple[Assignment, Role] | None:
     """Find an assignment by its name, with the person's role; None if they may not see it."""
-    query = select_assignment(name)
-    found = None if query is None else session.execute(with_role(query, person_id, Course.id.expression)).one_or_none()
+    asked = select_assignment(name)
+    if asked is None:
+        return None
+    query, given = asked
+    query = with_role(query.options(joinedload(Assignment.exercise)), person_id, Course.id.expression)
+    found = session.execute(query, given).one_or_none()
     role = None if found is None else role_from(*found[1:])
     if found is None or role is None or not is_shown(found[0], role, now):
         return None

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import ColumnElement, ScalarSelect, bindparam, func, select
+from sqlalchemy import BindParameter, ColumnElement, bindparam, func, select
 from sqlalchemy.orm import Session
 
 from server.database.upsert import insert_into
@@ -59,21 +59,25 @@ class QueueOrder:
             .group_by(Step.person_id)
         )
         last_turns = dict(self._session.execute(last).all())
-        clock = self._session.scalar(select(self._clock)) or 0
+        given = {"queue": self._queue, "priority": self._priority}
+        clock = self._session.scalar(select(_CLOCK), given) or 0
         self._last |= {person: max(clock, last_turns.get(person, 0)) for person in people}
-
-    @property
-    def _clock(self) -> ScalarSelect[int]:
-        kept = QueueClock.queue == self._queue, QueueClock.priority == self._priority
-        return select(QueueClock.turn).where(*kept).scalar_subquery()
 
     def _last_queued(self, person: int) -> int:
         """The number after which the person's next one comes: of the last queued step, or of the clock."""
-        queued = select(func.max(Step.turn)).where(
-            Step.person_id == person, Step.queue == self._queue, Step.priority == self._priority, QUEUED
-        )
-        last, clock = self._session.execute(select(queued.scalar_subquery(), self._clock)).one()
-        return max(last or 0, clock or 0)
+        given = {"person": person, "queue": self._queue, "priority": self._priority}
+        return max(turn or 0 for turn in self._session.execute(_LAST_AND_CLOCK, given).one())
+
+
+_QUEUE: BindParameter[str] = bindparam("queue")
+_PRIORITY: BindParameter[int] = bindparam("priority")
+_CLOCK = select(QueueClock.turn).where(QueueClock.queue == _QUEUE, QueueClock.priority == _PRIORITY).scalar_subquery()
+_LAST_AND_CLOCK = select(
+    select(func.max(Step.turn))
+    .where(Step.person_id == bindparam("person"), Step.queue == _QUEUE, Step.priority == _PRIORITY, QUEUED)
+    .scalar_subquery(),
+    _CLOCK,
+)
 
 
 def advance(session: Session, queue: str, turns: Mapping[int, int]) -> None:

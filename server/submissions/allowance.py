@@ -177,10 +177,7 @@ def _allowance(assignment: Assignment, extension: Extension | None, used: _Used)
 
 def too_many_kept(session: Session, person_id: int, now: datetime, most: int) -> TooOften | None:
     """The refusal if a person reached the daily number of stored submissions in all assignments; otherwise None."""
-    query = select(func.count(), func.min(Submission.created_at)).where(
-        Submission.person_id == person_id, Submission.created_at > now - _DAY
-    )
-    number, first = session.execute(query).one()
+    number, first = session.execute(_KEPT, {"person": person_id, "since": now - _DAY}).one()
     if number < most:
         return None
     free_at = first + _DAY
@@ -189,6 +186,11 @@ def too_many_kept(session: Session, person_id: int, now: datetime, most: int) ->
         (free_at - now).total_seconds(),
         free_at,
     )
+
+
+_KEPT = select(func.count(), func.min(Submission.created_at)).where(
+    Submission.person_id == bindparam("person"), Submission.created_at > bindparam("since")
+)
 
 
 def extensions_of(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, Extension]:

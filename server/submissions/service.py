@@ -11,8 +11,10 @@ import re
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
+from typing import Any
 
-from sqlalchemy import and_, select
+from sqlalchemy import Select, and_, bindparam, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -20,6 +22,7 @@ from server.accounts.models import Person
 from server.copies.exact_copies import note_copy
 from server.courses.models import Assignment, Extension, Role
 from server.courses.service import is_shown, is_staff, role_from, role_in, select_assignment, with_role
+from server.database.base import BigId
 from server.database.engine import Sessions
 from server.fleet.service import device_classes
 from server.grades.grade import late_days_of
@@ -213,20 +216,26 @@ def _wait_for_turn(session: Session, person: int) -> None:
 
 
 def _find_target(session: Session, submitted: SubmissionInput, *, lock: bool = False) -> _Target:
-    query = select_assignment(submitted.assignment)
-    if query is None:
+    asked = select_assignment(submitted.assignment)
+    if asked is None:
         raise NoSuchAssignment(_NO_ASSIGNMENT)
-    theirs = and_(Extension.assignment_id == Assignment.id, Extension.person_id == submitted.person)
-    query = query.add_columns(Extension).outerjoin(Extension, theirs)
-    query = with_role(query, submitted.person, Assignment.course_id.expression)
-    if lock:
-        # A shared lock: an update of the assignment's exercise waits, other submissions don't.
-        query = query.with_for_update(read=True, of=Assignment)
-    found = session.execute(query).one_or_none()
+    query, given = asked
+    found = session.execute(_target(query, lock=lock), {**given, "person": submitted.person}).one_or_none()
     if found is None:
         raise NoSuchAssignment(_NO_ASSIGNMENT)
     assignment, extension, *role = found
     return _Target(assignment, extension, role_from(*role))
+
+
+@cache
+def _target(query: Select[Any], *, lock: bool) -> Select[Any]:
+    """The query of an assignment, with the extension and the role of a person."""
+    person = bindparam("person", type_=BigId)
+    theirs = and_(Extension.assignment_id == Assignment.id, Extension.person_id == person)
+    query = query.add_columns(Extension).outerjoin(Extension, theirs)
+    query = with_role(query, person, Assignment.course_id.expression)
+    # A shared lock: an update of the assignment's exercise waits, other submissions don't.
+    return query.with_for_update(read=True, of=Assignment) if lock else query
 
 
 def _open_to(target: _Target, now: datetime) -> Assignment:
