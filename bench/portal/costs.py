@@ -79,9 +79,8 @@ def measured(folder: Path, *, looks: int) -> dict[str, Cost]:
     with Ground(folder, students=1) as ground:
         people = 2 * looks + 20 + _MANY // _FEW
         full = _full(ground, people)
-        app = create_app(
-            Settings(full.engine.url.render_as_string(hide_password=False), ground.redis.url, under_way=1_000)
-        )
+        url = full.engine.url.render_as_string(hide_password=False)
+        app = create_app(Settings(url, ground.redis.url, under_way=1_000))
         found = {name: _cost(app, ask, looks) for name, ask in _requests(app, full).items()}
         app.extensions["tilelab"].engine.dispose()
         full.engine.dispose()
@@ -114,11 +113,8 @@ def _requests(app: Flask, full: Full) -> Mapping[str, Ask]:
     people, moved = len(full.people), _MANY // _FEW - 1
 
     def by_program(number: int, person: int) -> TestResponse:
-        asked = {
-            "assignment": f"{COURSE}/{ASSIGNMENT}",
-            "source": _SOURCE.format(f"{person} {number}"),
-            "mode": "check",
-        }
+        source = _SOURCE.format(f"{person} {number}")
+        asked = {"assignment": f"{COURSE}/{ASSIGNMENT}", "source": source, "mode": "check"}
         return client.post("/api/v1/submissions", json=asked, headers={"Authorization": f"Bearer {keys[person]}"})
 
     def by_form(number: int, person: int) -> TestResponse:

@@ -339,16 +339,19 @@ class Attended:
 
 def attended(session: Session, person_id: int) -> Sequence[Attended]:
     """A person's courses, active ones before archived ones, each the newest first."""
-    query = (
-        select(Course, Membership.role)
-        .join(Membership, Membership.course_id == Course.id)
-        .where(Membership.person_id == person_id, Membership.dropped_at.is_(None))
-        .order_by(Course.archived_at.is_not(None), Course.created_at.desc(), Course.slug)
-    )
     return [
-        Attended(course.slug, course.title, role, course.archived_at is not None)
-        for course, role in session.execute(query)
+        Attended(slug, title, role, archived_at is not None)
+        for slug, title, archived_at, role in session.execute(_ATTENDED, {"person": person_id})
     ]
+
+
+# Each page needs it, so it is made once.
+_ATTENDED = (
+    select(Course.slug, Course.title, Course.archived_at, Membership.role)
+    .join(Membership, Membership.course_id == Course.id)
+    .where(Membership.person_id == bindparam("person"), Membership.dropped_at.is_(None))
+    .order_by(Course.archived_at.is_not(None), Course.created_at.desc(), Course.slug)
+)
 
 
 def all_courses(session: Session) -> Sequence[Attended]:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import Integer, Select, bindparam, func, or_, select
 from sqlalchemy.orm import Session
 
 from server.fleet.service import known_slots
@@ -112,21 +112,14 @@ class _Line:
     @cached_property
     def _sent(self) -> Mapping[int, int]:
         """The number of steps sent before each step that is sent but not started."""
-        query = select(Step.id).where(Step.queue == self._queue, IN_FLIGHT, Step.state == StepState.SENT)
-        numbers = self._session.scalars(query.order_by(Step.sent_at, Step.id))
+        numbers = self._session.scalars(_SENT, {"queue": self._queue})
         return {number: ahead for ahead, number in enumerate(numbers)}
 
     @cached_property
     def _queued(self) -> Mapping[int, int]:
         """The number of steps queued before each of these steps, and before the last one that is counted."""
-        order = (Step.priority, Step.turn, Step.id)
-        queued = select(*order).where(Step.queue == self._queue, QUEUED)
-        # The limit keeps the cost of a page the same for any length of the queue.
-        first = queued.order_by(*order).limit(COUNTED + 1).subquery()
-        ahead = func.row_number().over(order_by=(first.c.priority, first.c.turn, first.c.id)) - 1
-        counted = select(first.c.id, ahead.label("ahead")).subquery()
-        wanted = or_(counted.c.id.in_(self._steps), counted.c.ahead == COUNTED)
-        return dict(self._session.execute(select(counted).where(wanted)).all())
+        given = {"queue": self._queue, "most": COUNTED + 1, "last": COUNTED, "steps": list(self._steps)}
+        return dict(self._session.execute(_AHEAD, given).all())
 
     @property
     def _unlisted(self) -> int:
@@ -171,6 +164,25 @@ class _Line:
         query = select(func.max(Step.ended_at)).where(Step.queue == self._queue, Step.ended_at.is_not(None))
         return self._session.scalar(query) or datetime.min.replace(tzinfo=UTC)
 
+
+def _select_ahead() -> Select[Any]:
+    """The number of steps before each of some queued steps, and the step with the number `last`."""
+    order = (Step.priority, Step.turn, Step.id)
+    queued = select(*order).where(Step.queue == bindparam("queue"), QUEUED)
+    # The limit keeps the cost of a page the same for any length of the queue.
+    first = queued.order_by(*order).limit(bindparam("most", type_=Integer)).subquery()
+    ahead = func.row_number().over(order_by=(first.c.priority, first.c.turn, first.c.id)) - 1
+    counted = select(first.c.id, ahead.label("ahead")).subquery()
+    wanted = or_(counted.c.id.in_(bindparam("steps", expanding=True)), counted.c.ahead == bindparam("last"))
+    return select(counted).where(wanted)
+
+
+_AHEAD = _select_ahead()
+_SENT = (
+    select(Step.id)
+    .where(Step.queue == bindparam("queue"), IN_FLIGHT, Step.state == StepState.SENT)
+    .order_by(Step.sent_at, Step.id)
+)
 
 _SILENT = "The workers haven't reported lately. Nothing is lost; grading continues when they answer."
 _NOT_TAKEN = "A worker is free but hasn't started this submission. Nothing is lost; it keeps its place."

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from functools import lru_cache
+from typing import Annotated, Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, bindparam, select
 from sqlalchemy.orm import Session, aliased, contains_eager, joinedload, selectinload
 from sqlalchemy.sql.base import ExecutableOption
 
@@ -16,6 +17,7 @@ from server.accounts.access import existing, viewer
 from server.accounts.models import Person
 from server.courses.models import Assignment, Membership, Role
 from server.courses.service import is_staff, role_from, visible_assignment, with_role
+from server.database.base import BigId
 from server.database.engine import Sessions
 from server.fields import Range, Text
 from server.grading.metric import metric_of
@@ -39,10 +41,7 @@ def submission_and_role(
     """The same with the person's role in the course; loads `more` with it."""
     if not public_id.isascii() or not public_id.isalnum():
         return None
-    known = contains_eager(Submission.assignment).options(contains_eager(Assignment.course))
-    named = select(Submission).select_from(Submission).join(Submission.assignment).join(Assignment.course)
-    query = with_role(named.options(known, *more), person_id, Assignment.course_id.expression)
-    found = session.execute(query.where(Submission.public_id == public_id)).one_or_none()
+    found = session.execute(_named(more), {"public_id": public_id, "person": person_id}).one_or_none()
     if found is None:
         return None
     submission, admin, seat = found
@@ -50,6 +49,16 @@ def submission_and_role(
     if role is None or not (is_staff(role) or submission.person_id == person_id):
         return None
     return submission, role
+
+
+@lru_cache(maxsize=8)
+def _named(more: tuple[ExecutableOption, ...]) -> Select[Any]:
+    """The query of a submission with its assignment and course, and the role of a person in it."""
+    known = contains_eager(Submission.assignment).options(contains_eager(Assignment.course))
+    named = select(Submission).select_from(Submission).join(Submission.assignment).join(Assignment.course)
+    person = bindparam("person", type_=BigId)
+    query = with_role(named.options(known, *more), person, Assignment.course_id.expression)
+    return query.where(Submission.public_id == bindparam("public_id"))
 
 
 def submission_of_page(session: Session, public_id: str) -> Submission:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, and_, func, select
+from sqlalchemy import Row, and_, bindparam, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from kernels.verdict import Verdict
@@ -272,7 +272,7 @@ def _judged(session: Session, submission: Submission) -> Judged | None:
         return None
     row = session.execute(select(Result.report, Result.device_class).where(Result.job_id == job.id)).one_or_none()
     packed, device_class = (None, job.device_class) if row is None else row
-    rows = session.execute(_STEPS_AND_ATTEMPTS.where(Step.job_id == job.id)).all()
+    rows = session.execute(_STEPS_AND_ATTEMPTS, {"job": job.id}).all()
     steps = {step.kind: step for step, *_ in rows}
     checked_at, measured_at = (_began(steps.get(kind)) for kind in (StepKind.CHECK, StepKind.MEASURE))
     measure = steps.get(StepKind.MEASURE)
@@ -294,6 +294,7 @@ def _judged(session: Session, submission: Submission) -> Judged | None:
 _STEPS_AND_ATTEMPTS = (
     select(Step, Attempt.outcome, Attempt.started_at, Attempt.ended_at)
     .outerjoin(Attempt, and_(Attempt.step_id == Step.id, Attempt.outcome.in_([*_IN_VAIN])))
+    .where(Step.job_id == bindparam("job"))
     .order_by(Attempt.started_at)
 )
 
