@@ -26,9 +26,12 @@ _LINE, _PIECE = 128, 16
 _WORD = 4
 
 
-def swizzled(addresses: Numbers, width: int | Numbers) -> Numbers:
-    """Where a swizzle of rows of `width` bytes puts what has these addresses in shared memory; 0 for none."""
-    moved: Numbers = addresses ^ ((addresses // _LINE & np.maximum(width // _PIECE - 1, 0)) * _PIECE)
+def swizzled(addresses: Numbers, width: int | Numbers, first: int | Numbers = 0) -> Numbers:
+    """Where a swizzle of rows of `width` bytes puts what has these addresses in shared memory; 0 for none.
+
+    first: the line at which the pattern begins
+    """
+    moved: Numbers = addresses ^ ((addresses // _LINE - first & np.maximum(width // _PIECE - 1, 0)) * _PIECE)
     return moved
 
 
