@@ -157,6 +157,22 @@ def _swizzle(width: int) -> Story:
     )
 
 
+_NARROW = tensor("M", (32, 32), (16, 8), 128)
+_IN_GAPS = (
+    loaded("[8][32]", "load2(tile, m0, 0, 0, b0);", expected="512", swizzled=True)
+    + """
+  for (int i = t; i < 256; i += 64) if ((i / 4 % 8 ^ i / 32) >= 4) ((float*)tile)[i] = -1;  //@ gaps"""
+    + _SEEN
+)
+_SHORT = tensor("M", (32, 32), (16, 3), 128)
+_UP_TO_A_GAP = (
+    loaded("[80]", "load2(tile, m0, 0, 0, b0);", expected="192", swizzled=True)
+    + """
+  wait(b0, 0);
+  P[t] = tile[64 + (t ^ 8)];"""
+)
+
+
 def _out_of_bounds(corner: tuple[int, int]) -> Story:
     load = f"load2(tile, m0, {corner[0]}, {corner[1]}, b0);"
     return story(f"a box at {corner}", listed(box_of(_M2, corner)), loaded("[4][16]", load) + _SEEN, _M2)
@@ -174,6 +190,11 @@ RIGHT = [
           loaded("[2][1][3][2][4]", "load5(tile, m0, 0, 1, 2, 3, 2, b0);") + _SEEN, _M5, n=48),
     *(_out_of_bounds(corner) for corner in [(-8, -2), (24, 30), (32, 0), (0, 32), (-16, 5), (4, 1)]),
     *(_swizzle(width) for width in (32, 64, 128)),
+    story("rows that are shorter than their swizzle",
+          pieces(np.pad(box_of(_NARROW, (0, 0)), ((0, 0), (0, 16)), constant_values=-1), 128), _IN_GAPS, _NARROW,
+          n=256),
+    story("a tile that ends with the piece of its last row", [*map(float, range(64, 80))], _UP_TO_A_GAP, _SHORT,
+          block=16, n=16),
     story("a tile that begins inside the pattern of its swizzle",
           pieces(np.concatenate([np.zeros((3, 32), np.float32), box_of(_SHIFTED, (0, 0))]), 128)[96:], """
   __shared__ alignas(1024) float whole[8][32];
@@ -520,6 +541,10 @@ _MISALIGNED = _load_story(
 )
 
 WRONG = [
+    story("writes into rows that are shorter than their swizzle", Race("load", "gaps"),
+          _IN_GAPS.replace(">= 4", ">= 3"), _NARROW, n=256),
+    story("a tile that ends in the last row", Found(Verdict.OUT_OF_BOUNDS, "load"),
+          _UP_TO_A_GAP.replace("[80]", "[79]"), _SHORT, block=4, n=4),
     _TOO_FEW, _READ_EARLY, _UNFENCED, _NO_MAP, _MISALIGNED,
     _load_story("a box at half a piece", Found(Verdict.RUNTIME_ERROR, "load"), "m0, 8, 4", "m0, 6, 4"),
     _load_story("a barrier that expects too few bytes", Found(Verdict.TIME_LIMIT, "wait", lacks=(128, 256)), "256",
