@@ -28,7 +28,7 @@ DEVICE_CLASS = r"[a-z0-9][a-z0-9\-]{0,47}"
 """The pattern of a device class, such as h200."""
 
 _DEVICE_CLASS = re.compile(DEVICE_CLASS)
-_BY_DEADLINE = Assignment.due_at.is_(None), Assignment.due_at, Assignment.slug, Assignment.id
+_BY_DEADLINE = Assignment.due_at.is_(None), Assignment.due_at, Assignment.id
 """None last: by default, PostgreSQL puts NULL last and SQLite puts it first."""
 
 
