@@ -34,7 +34,7 @@ from tests.gpu.races import cases_of, executed, expected_mistakes, expected_verd
 from tests.gpu.result import Machine, NotRun, Result
 from tests.gpu.sanitizer import PROGRAM, TOOLS, output_of, watch
 
-_RUNS, _SECONDS, _AT_ONCE = 10, 20, 16
+_RUNS, _SECONDS, _AT_ONCE = 10, 20, 12
 _SOLUTIONS = "solutions"
 
 

