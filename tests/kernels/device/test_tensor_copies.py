@@ -365,6 +365,12 @@ _PEER = """
 RIGHT += [
     story("sums in the other block's memory", [1000.0 + t for t in range(64)] * 2, _PEER, **_PAIR),
     story("a box for both blocks of a cluster", listed(box_of(_M2, (8, 4))) * 2, _SEVERAL, _M2, **_PAIR),
+    story("rows for both blocks that are shorter than their swizzle", listed(box_of(_SHORT, (0, 0))) * 2,
+          _SEVERAL.replace("float tile[4][16]", "float tile[80]").replace("alignas(128)", "alignas(1024)")
+          .replace("b0, 256", "b0, 192").replace("8, 4, b0", "0, 0, b0")
+          .replace("64 * blockIdx.x + t] = tile[t / 16][t % 16]",
+                   "48 * blockIdx.x + t] = tile[t / 16 * 32 + (t % 16 ^ t / 16 * 4)]"), _SHORT,
+          **(_PAIR | {"block": 48, "n": 96})),
     story("each block loads half of a box for both", listed(box_of(_M2, (8, 4))) * 2, _HALVES, _H2, **_PAIR),
     story("bytes for both blocks of a cluster", [*map(float, range(64))] * 2,
           _SEVERAL.replace("load2_all(tile, m0, 8, 4, b0, 3)", "load_all(tile, M, 256, b0, 3)"), **_PAIR),
