@@ -66,6 +66,13 @@ class TensorMap:
         return self.interleave or self.type.bytes
 
     @property
+    def memory(self) -> int:
+        """The bytes from the first place of the tensor to the end of the last one."""
+        first, *sides = self.extents
+        apart = sum((side - 1) * stride for side, stride in zip(sides, self.strides, strict=True))
+        return first * self.place + apart
+
+    @property
     def rows(self) -> int:
         """The rows of a box in its first dimension."""
         return prod(self.box[1:])

@@ -43,8 +43,7 @@ class BoxCopy:
     @property
     def tensor(self) -> Bytes:
         """The tensor before the copy."""
-        count = prod(self.map.extents) * self.map.place
-        return np.arange(count, dtype=np.uint32).astype(np.uint8) ^ np.uint8(0x55)
+        return np.arange(self.map.memory, dtype=np.uint32).astype(np.uint8) ^ np.uint8(0x55)
 
     @property
     def tile(self) -> Bytes:
