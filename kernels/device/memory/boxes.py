@@ -50,10 +50,10 @@ def reach(tensor_map: TensorMap, line: int) -> int:
     return int(_units_of_tiles(tensor_map, start, _PIECE).max()) + _PIECE - line * LINE
 
 
-def tile_pieces(tensor_map: TensorMap, tile: Part) -> Part:
-    """The pieces of 16 bytes of all tiles."""
-    start, count = tile.allocation.start, tensor_map.bytes // _PIECE
-    offsets = _units_of_tiles(tensor_map, start + tile.offsets, _PIECE) - start
+def units_of(tensor_map: TensorMap, tile: Part, unit: int) -> Part:
+    """The units of so many bytes of all tiles, in the order of the tensor."""
+    start, count = tile.allocation.start, tensor_map.bytes // unit
+    offsets = _units_of_tiles(tensor_map, start + tile.offsets, unit) - start
     owners = None if tile.owners is None else np.repeat(tile.owners, count)
     return Part(tile.allocation, offsets.reshape(-1), np.repeat(tile.lanes, count), owners)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.memory.atomic import Change, bulk_change, update_elements
-from kernels.device.memory.boxes import LINE, REPEAT, Boxes, reach, tile_pieces, tile_words
+from kernels.device.memory.boxes import LINE, REPEAT, Boxes, reach, tile_words, units_of
 from kernels.device.memory.bulk import Bytes, Ends, Lanes, Rows
 from kernels.device.memory.locate import Site, in_block_of, split
 from kernels.device.memory.parts import access_to, note, report_unset, values_of
@@ -38,7 +38,7 @@ _OPCODE = re.compile(
     r"(?:\.cta_group::1)?"
 )
 _ALIGNMENT = 128
-_PIECE = 16
+_PIECE, _WORD = 16, 4
 _MOST_WORDS = 1 << 20
 """So many words are copied at a time."""
 
@@ -148,7 +148,7 @@ class TensorCopy:
             tile = in_block_of(machine, each, self.rank)
             whole, noted = tile, site
             if not tensor.map.packed:
-                whole, noted = tile_pieces(tensor.map, tile), replace(site, size=_PIECE)
+                whole, noted = units_of(tensor.map, tile, _PIECE), replace(site, size=_PIECE)
             note(machine, access_to(whole, noted, ends("write" if self.form.load else "read", whole.lanes)))
             for first in range(0, len(tile.lanes), step):
                 self._move(machine, tensor, tile.some(slice(first, first + step)), ends)
@@ -175,7 +175,8 @@ class TensorCopy:
             boxes.write(tensor.memory, words, valid)
             return
         # A copy passes on what no thread wrote, but a reduction uses it.
-        report_unset(machine, self.pc, tile, valid)
+        if (valid != WRITTEN).any():
+            report_unset(machine, self.pc, units_of(tensor.map, tile, _WORD), valid.reshape(-1, 1))
         part, values = boxes.elements(tensor.memory, words.view(change.dtype))
         update_elements(machine, part, site, change, values)
 

@@ -463,6 +463,19 @@ def test_a_reduction(device, c_type, element, what):
     assert execution.values["M"].tolist() == reduced(element, what).tolist()
 
 
+def test_the_unset_element_of_a_swizzled_tile_is_named(device):
+    body = """
+  __shared__ alignas(1024) float tile[8][32];
+  for (int i = t; i < 256; i += 64) if (i != 2 * 32 + 7) ((float*)tile)[i] = 1;
+  fence();
+  __syncthreads();
+  if (t == 0) { reduce2("add", m0, 0, 0, tile); commit(); read_done(); }"""
+    unset = story("", None, body, tensor("M", (32, 8), (32, 8), 128))
+    example = only(device.run(unset.text, **unset.launch)).example
+    assert example is not None
+    assert example.element == "tile[71]"
+
+
 def test_a_reduction_that_stops_a_gpu(device):
     text, arrays, arguments = reduction("long long", ElementType.LONG, "add")
     buffers = [Buffer(name, array, initialised=True) for name, array in arrays.items()]
