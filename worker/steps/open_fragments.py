@@ -1,6 +1,7 @@
 """Kernels whose results depend on where `wmma` fragments hold their elements, which CUDA leaves open.
 
-Such a kernel may be correct on one device only. So the passed cases run again with the elements at other places.
+Such a kernel may be correct on one device only. So a passed case of each size runs again with the elements at other
+places.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ def fragment_findings(
     """A remark, if a passed case isn't correct with the elements at other places."""
     used = [[device.first_use(program) for program in (on.program, *on.others.values())] for on in loaded]
     passed = {check.case for check in checks if check.status is CaseStatus.PASSED}
-    for case in sorted(plan.cases, key=lambda case: case.weight):
-        uses = used[case.module] if case.name in passed else ()
-        use = next((each for each in uses if each is not None), None)
+    # The inputs of one size differ in their values only.
+    by_size = {tuple(case.sizes.items()): case for case in plan.cases if case.name in passed}
+    for case in sorted(by_size.values(), key=lambda case: case.weight):
+        use = next((each for each in used[case.module] if each is not None), None)
         if use is None or not _depends(plan, case, loaded[case.module], solve):
             continue
         message = (
