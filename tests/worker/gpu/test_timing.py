@@ -94,6 +94,11 @@ def test_the_kind_of_inputs_does_not_count(request_):
     assert found.counting_ms == pytest.approx([1.01] * (FEWEST - 1))
 
 
+def test_short_launches_are_repeated_until_they_took_long_enough_together(request_):
+    found = Rig(request_, Scripted([0.25]), Clock()).time(effort=Effort(1000.0, MOST, together_ms=7.0))
+    assert len(found.runs) == 28
+
+
 def test_repeats_that_never_agree_end_too(request_):
     found = Rig(request_, Scripted([1.0 + number % 5 for number in range(100)]), Clock()).time()
     assert len(found.runs) == MOST

@@ -81,12 +81,14 @@ class Effort:
     seconds: for all together, except for a few that always run
     most: limit for the number, even if the median isn't certain
     fewest: if there is time for them
+    together_ms: the least time of all launches, because short ones vary most
     interval: the distance of the interval's ends from the median, as a share, that is certain enough
     """
 
     seconds: float
     most: int
     fewest: int = FEWEST
+    together_ms: float = 0.0
     interval: float = TOLERANCE
 
 
@@ -148,9 +150,10 @@ def _go_on(case: CasePlan, ms: Sequence[float], spent: float, effort: Effort) ->
     """Whether another repeat is needed and there is time for it."""
     if len(ms) < FEWEST_IN_BUDGET:
         return not ms or ms[0] / 1000 <= effort.seconds
-    if len(ms) >= effort.most or (len(ms) >= effort.fewest and middle(_counting(case, ms)).within(effort.interval)):
+    if len(ms) >= effort.most or spent >= effort.seconds:
         return False
-    return spent < effort.seconds
+    enough = len(ms) >= effort.fewest and sum(ms) >= effort.together_ms
+    return not (enough and middle(_counting(case, ms)).within(effort.interval))
 
 
 def _counting(case: CasePlan, ms: Sequence[float]) -> list[float]:
@@ -199,7 +202,6 @@ def repeat(bench: Bench, operands: Operands, kind: InputKind, number: int = 0) -
     raise (DeviceFault): the launch failed
     """
     inputs = fill(bench.backend, bench.judge, operands, kind, bench.fresh.inputs())
-    bench.backend.flush()
     run = operands.timed(bench.backend, bench.launch_seconds)
     # Drawn after the launch, so the kernel can't prepare for the check.
     vector = bench.fresh.vector()
@@ -269,7 +271,6 @@ class Library:
 
     def run(self) -> None:
         self._fill()
-        self.backend.flush()
         self.ms.append(self.backend.multiply(self.product).ms)
         self.backend.fill(self.product.out, POISON_WORD)
 
