@@ -18,7 +18,7 @@ from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Exercise
 from server.database.engine import Sessions
 from server.grading.models import Job
-from server.grading.queue import place_of
+from server.grading.queue import position_of
 from server.submissions.changes import regrade, retry
 from tests.server.course import ACourse
 from tests.server.databases import ON_POSTGRESQL
@@ -73,14 +73,14 @@ def test_what_is_handed_in_as_it_begins_is_taken_along(course: ACourse, monkeypa
     def slowly(*given: Any) -> Any:
         read.set()
         assert go_on.wait(10)
-        return place_of(*given)
+        return position_of(*given)
 
     def update() -> Updated | None:
         with course.sessions.begin() as session:
             return update_exercise(session, session.get_one(Assignment, course.assignment), None)
 
     course.person("bob")
-    monkeypatch.setattr("server.submissions.service.place_of", slowly)
+    monkeypatch.setattr("server.submissions.service.position_of", slowly)
     with ThreadPoolExecutor(2) as pool:
         handing_in = pool.submit(course.hand_in, "bob", source=b"// 2")
         assert read.wait(10)
