@@ -21,6 +21,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    false,
     func,
     literal,
     or_,
@@ -39,7 +40,7 @@ from server.submissions.counted_submission import Entry
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import judged_job_id, judged_verdict, latest_job_id
 
-_Judged = aliased(Job)
+_Judged, _Last = aliased(Job), aliased(Job)
 NEWEST = 5
 """How many of the newest submissions a page shows."""
 
@@ -126,17 +127,20 @@ def _decide(metric: Metric, others: _Metrics, tiers: _Tiers) -> Select[Any]:
         listed.c.newest <= NEWEST,
         and_(listed.c.judged, listed.c.newest_alike == 1),
         and_(listed.c.right, better),
-        Submission.chosen_at.is_not(None),
-        and_(~listed.c.judged, Job.ended_at.is_(None)),
-        Submission.id.in_(bindparam("also", expanding=True)),
+        listed.c.chosen_at.is_not(None),
+        listed.c.under_way,
+        listed.c.id.in_(bindparam("also", expanding=True)),
     )
-    return _ENTRIES.add_columns(listed.c.number).join(listed, listed.c.id == Submission.id).where(decides)
+    # The few are chosen before anything else of them is read.
+    few = select(listed.c.id, listed.c.number).where(decides).cte().prefix_with("MATERIALIZED", dialect="postgresql")
+    return _ENTRIES.add_columns(few.c.number).join(few, few.c.id == Submission.id)
 
 
 def _listed(metric: Metric, others: _Metrics, tiers: _Tiers) -> Select[Any]:
     """All submissions of a person, each with its place among them.
 
     newest: its place from the end; newest_alike: the same among those of its mode, with or without a verdict
+    under_way: whether its first verdict is still to come
     right: whether it may count; score, best_before: its own, and the best of earlier ones with the same rules
     """
     judged = and_(Submission.verdict.is_not(None), Submission.verdict != Verdict.SYSTEM_ERROR)
@@ -149,10 +153,15 @@ def _listed(metric: Metric, others: _Metrics, tiers: _Tiers) -> Select[Any]:
     own, first = Submission.assignment_id, (Submission.created_at, Submission.id)
     last = tuple(column.desc() for column in first)
     alike = (own, Submission.mode, judged)
+    # Of the last job. PostgreSQL would answer an EXISTS by reading all jobs.
+    last_job = select(_Last.ended_at.is_(None)).where(_Last.submission_id == Submission.id).order_by(_Last.id.desc())
+    is_open = last_job.limit(1).correlate(Submission).scalar_subquery()
     return (
         select(
             Submission.id,
+            Submission.chosen_at,
             judged.label("judged"),
+            case((judged, false()), else_=is_open).label("under_way"),
             right.label("right"),
             score.label("score"),
             func.count().over(partition_by=own).label("number"),
