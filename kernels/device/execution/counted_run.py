@@ -14,7 +14,7 @@ from kernels.device.counting.merging import Merge, candidates
 from kernels.device.execution.blocks import CodeBlock
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.execution.schedule import ChunkRun
-from kernels.device.memory.access import Form, Step, memory_form
+from kernels.device.memory.access import Step, memory_form
 from kernels.device.memory.atomic import atomic_form
 from kernels.device.memory.bulk import BulkCopy, bulk_copy, bulk_form
 from kernels.device.memory.copies import is_copy
@@ -27,7 +27,18 @@ from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
 from kernels.device.state.space import CLUSTER, Memory, kind_of
-from kernels.device.tensor.forms import Multiplication, multiplication, weight
+from kernels.device.tensor.access import threads_below
+from kernels.device.tensor.forms import (  # fmt: skip
+    EightRows,
+    MatrixAccess,
+    Multiplication,
+    eight_rows,
+    matrix_access,
+    multiplication,
+    weight,
+)
+from kernels.device.tensor.lowering import matrix_addresses
+from kernels.device.tensor.requests import ROW_BYTES, requests
 from kernels.device.tensor.wgmma import WarpgroupForm, warpgroup_form
 
 _NO_MEMORY = {"const", "param"}
@@ -124,6 +135,10 @@ class CountedLowering(Lowering):
             return replace(step, run=self._counted_atomic(step.run, pc, item))
         if is_copy(item.opcode):
             return replace(step, run=self._counted_copy(step.run, pc, item))
+        if (rows := eight_rows(item.opcode)) is not None:
+            return replace(step, run=self._counted_rows(step.run, pc, item, rows))
+        if (matrix := matrix_access(item.opcode)) is not None:
+            return replace(step, run=self._counted_matrix(step.run, pc, item, matrix))
         return step
 
     def _bulk(self, pc: int, item: Instruction) -> LoweredStep:
@@ -136,10 +151,30 @@ class CountedLowering(Lowering):
         form = bulk_form(item.opcode)
         return None if form is None else bulk_copy(self, pc, item, form)
 
-    def _piece(self, pc: int, item: Instruction, form: Form, place: Place, words: tuple[int, ...]) -> Step:
-        verb = Verb.STORE if form.store else Verb.LOAD
-        own = _counted(pc, item, form.space, verb, form.size * form.count, place)
-        return counted_step(super()._piece(pc, item, form, place, words), (own,))
+    def _counted_rows(self, run: Step, pc: int, item: Instruction, form: EightRows) -> Step:
+        verb, place = (Verb.STORE, 0) if form.store else (Verb.LOAD, 1)
+        own = _counted(pc, item, form.space, verb, ROW_BYTES, self.place(item.operands[place]))
+
+        def counted(machine: Machine, mask: Mask | None) -> None:
+            _counting(machine).access(machine, own, threads_below(machine, mask, form.rows))
+            run(machine, mask)
+
+        return counted
+
+    def _counted_matrix(self, run: Step, pc: int, item: Instruction, form: MatrixAccess) -> Step:
+        """Count the requests of the machine code, which aren't the pieces that the step moves."""
+        made, addresses = requests(form), matrix_addresses(self, item, form, "")
+        verb, place = (Verb.STORE, 0) if form.store else (Verb.LOAD, 1)
+        address = Place(self.spare("counted address"), self.place(item.operands[place]).displacement)
+        own = _counted(pc, item, form.space, verb, made.width, address)
+
+        def counted(machine: Machine, mask: Mask | None) -> None:
+            for part in made.parts:
+                machine.registers[address.register] = addresses.of(machine, part)
+                _counting(machine).access(machine, own, threads_below(machine, mask, part.count))
+            run(machine, mask)
+
+        return counted
 
     def _counted_memory(self, run: Step, pc: int, item: Instruction) -> Step:
         form = memory_form(item.opcode)

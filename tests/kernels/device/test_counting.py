@@ -182,6 +182,34 @@ def test_an_asynchronous_copy_is_a_load_and_a_store(device):
     assert field(copies[1], "wavefronts") == [4]
 
 
+MATRICES = f"""#include <mma.h>
+using namespace nvcuda::wmma;
+{HEAD} {{
+  {THREAD}
+  __shared__ alignas(32) half tile[256];
+  for (int i = t; i < 256; i += 32) tile[i] = __float2half(1);
+  __syncthreads();
+  fragment<matrix_a, 16, 16, 16, half, row_major> a;
+  fragment<matrix_b, 16, 16, 16, half, row_major> b;
+  fragment<accumulator, 16, 16, 16, float> sums;
+  fill_fragment(sums, 0.0f);
+  load_matrix_sync(a, (half*)M, 16); //@ global
+  load_matrix_sync(b, tile, 16); //@ shared
+  mma_sync(sums, a, b, sums);
+  store_matrix_sync(P, sums, 16, mem_row_major); //@ sums
+}}"""
+
+
+def test_a_matrix_is_counted_by_the_requests_of_the_machine_code(device):
+    counts = counts_of(device, MATRICES, values=256)
+    found = {mark: next(a for a in counts.accesses if a.line == line(MATRICES, mark))
+             for mark in ("global", "shared", "sums")}  # fmt: skip
+    rows = {mark: (each.width, *(field(each, name)[0] for name in ("requests", "sectors", "segments", "wavefronts")))
+            for mark, each in found.items()}  # fmt: skip
+    # Each request for halves has 8 rows of 16 bytes; each for sums has 8 rows of 32 bytes.
+    assert rows == {"global": (4, 4, 32, 8, 0), "shared": (16, 1, 0, 0, 8), "sums": (8, 4, 32, 16, 0)}
+
+
 GENERIC = f"""{HEAD} {{
   {THREAD}
   __shared__ float tile[32];
