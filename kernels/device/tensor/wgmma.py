@@ -182,15 +182,20 @@ def _multiply(machine: Machine, mask: Mask | None, product: _Product) -> None:
     b, missing_b = reader.read(product.b, np.zeros(len(a), np.int64), form.n, together=True)
     a, b = (_signed(each, sign, product.b.bits) for each, sign in zip((a, b), product.signs, strict=True))
     before = form.d.matrices(warps.gather(product.targets, form.d.register_bits))
-    adds = warps.contents([machine.registers[product.adds].dense(np.dtype(np.bool_))])[:, 0, :1, np.newaxis]
+    chosen = machine.registers[product.adds].dense(np.dtype(np.bool_))
+    adds = warps.contents([chosen])[:, 0, :1, np.newaxis]
     after = multiply_add(form.kinds, a, b, np.where(adds, before, before.dtype.type(0)))
-    missing_c = warps.origins(product.targets)
-    if missing_c is not None:
+    missing_c = None
+    if machine.unset.any_unset(product.targets, machine.narrow(mask, chosen)):
+        missing_c = warps.origins(product.targets)
+        assert missing_c is not None
         missing_c = np.where(adds, element_origins(form.d, landed(missing_c)), 0)
     warps.write(product.targets, form.d.words(after), mask)
     if missing_a is not None or missing_b is not None or missing_c is not None:
         origins = product_origins((missing_a, missing_b, missing_c), after.shape)
         warps.note_origins(product.targets, register_origins(form.d, origins), mask)
+    else:
+        machine.unset.set_alike(product.targets, mask)
     machine.unset.fly(product.targets, product.pc, groups.reshape(machine.shape.threads, -1), mask)
 
 
