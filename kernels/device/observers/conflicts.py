@@ -128,8 +128,10 @@ class Order:
 
     def _told(self, numbers: Ids, earlier: Entries) -> Flags:
         """Whether the knowledge with these numbers covers the earlier accesses."""
-        order = np.lexsort((earlier["home"], numbers))
-        order = order[np.searchsorted(numbers[order], 1) :]
+        order = np.flatnonzero(numbers > 0)
+        homes = earlier["home"][order].astype(np.int64)
+        low, high = homes.min(initial=0), homes.max(initial=0)
+        order = order[np.argsort(numbers[order] * (high - low + 1) + homes)]
         number, block, thread = numbers[order], earlier["home"][order], earlier["thread"][order]
         until = np.full(len(order), -1, np.int64)
         latest = np.zeros(len(order), np.int32)
@@ -171,8 +173,8 @@ class Order:
         first, counts = np.r_[starts, 0][run[ones] + 1], np.r_[sizes, 0][run[ones] + 1]
         everyone = np.arange(len(entries))
         # First compare each with one of the next run, which finds most. Only then compare with all of the run.
-        for most in (np.minimum(counts, 1), counts):
-            left = ~bad[cell[ones]]
+        for most, left in ((np.minimum(counts, 1), counts > 0), (counts, counts > 1)):
+            left &= ~bad[cell[ones]]
             for one, other in _slices(ones[left], everyone, first[left], most[left]):
                 loose = ~self.ordered(entries.take(one), entries.take(other), volatile=False)
                 bad[cell[one[loose]]] = True

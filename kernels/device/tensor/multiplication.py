@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from kernels.device.arithmetic.edges import canonical16, canonical32
 from kernels.device.arithmetic.eight_bits import halves_of
 from kernels.device.arithmetic.half import from_bfloat, to_half
-from kernels.device.arithmetic.rounding.error_terms import narrowed
 from kernels.device.arithmetic.rounding.fused import fma32, fma64
 from kernels.device.tensor.fragments import Matrices
 
@@ -117,8 +116,11 @@ def _outer(a: NDArray[Any], b: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDA
 
 
 def _float32_bits(exact: Float) -> Matrices:
-    cut = np.where(np.abs(exact) >= _BEYOND_FLOAT32, np.copysign(np.inf, exact), narrowed(exact, 0.0, "rz"))
-    return canonical32(cut.astype(np.float32) + np.float32(0)).view(np.uint32)
+    nearest, size = exact.astype(np.float32), np.abs(exact)
+    # The next number towards zero has the bits below. What is too large for any float32 is infinite.
+    beyond = (np.abs(nearest, dtype=np.float64) > size) & (size < _BEYOND_FLOAT32)
+    cut = (nearest.view(np.uint32) - beyond).view(np.float32)
+    return canonical32(cut + np.float32(0)).view(np.uint32)
 
 
 def _float16_bits(exact: Float) -> Matrices:
