@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 _STEPS_OF_COPIES = 8
 """A block with bulk copies may take so many times as many steps, because a copy counts as many of them."""
+_FEW_THREADS = 384
+"""A step of fewer threads takes hardly less time."""
+_SURELY = 2
+"""Of a launch that is expected to take so many times the affordable steps, nothing is run."""
 
 MOST_LINES = 400
 MOST_ELEMENTS = 3 * 2**24
@@ -144,7 +148,7 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
     from kernels.analysis.sass import read_sass
 
     sass = read_sass(request.sass, request.module.entry) if request.sass is not None else None
-    counts, extent, findings = _run(request, loaded, case, observe=request.observe)
+    counts, extent, findings, steps = _run(request, loaded, case, observe=request.observe)
     executed = as_executed(counts, sass)
     notes = [] if request.sass is not None else [f"Counts are by PTX only: {request.no_sass}."]
     lines, left = _bounded(executed.lines)
@@ -152,7 +156,10 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
         notes.append(f"The {left} lines with the fewest instructions are left out.")
     phases, stages, light = *_phases(request.phases), None
     if request.light is not None:
-        light = _light(request, loaded, request.light, sass, copies=executed.totals.bulk_load_requests > 0)
+        most = request.affordable // max(_FEW_THREADS, request.light.launch.threads if request.light.launch else 0)
+        most *= _STEPS_OF_COPIES if executed.totals.bulk_load_requests else 1
+        if steps * _growth(case, request.light) <= _SURELY * most:
+            light = _light(request, loaded, request.light, sass, most)
     evidence = Evidence(
         extent=extent,
         lines=lines,
@@ -165,12 +172,19 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
     return AnalysisResponse(evidence, findings, _barriers(loaded.program, counts, case), light)
 
 
-def _light(
-    request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass | None, *, copies: bool
-) -> Totals | None:
+def _growth(small: CasePlan, large: CasePlan) -> float:
+    """How many times as much a block does in the large case. Only a grid with more blocks shares the work."""
+    from kernels.judging.operations import work
+
+    assert small.launch is not None
+    assert large.launch is not None
+    return work(large) / max(1, work(small)) * small.launch.blocks / large.launch.blocks
+
+
+def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass | None, most: int) -> Totals | None:
     """The totals of a large launch. None if its blocks need each other, or if it fails there.
 
-    copies: whether it makes bulk copies
+    most: the steps that its few simulated blocks may take
     """
     from kernels.analysis.hardware import as_executed
     from kernels.analysis.scaling import TooManyBlocksError, plan_blocks, scaled
@@ -180,7 +194,6 @@ def _light(
     memory = buffers(case, _inputs(case))
     # More than the fewest blocks would only show that some differ, and a bound doesn't need that.
     blocks = plan_blocks(case.launch, 0)
-    most = request.affordable // case.launch.threads * (_STEPS_OF_COPIES if copies else 1)
     run = _execute(request, loaded, case, memory, blocks, most=most, multiplies=False)
     if run.findings or run.counts is None:
         return None
@@ -227,10 +240,10 @@ def _bounded(lines: tuple[LineEvidence, ...]) -> tuple[tuple[LineEvidence, ...],
 
 def _run(
     request: AnalysisRequest, loaded: Loaded, case: CasePlan, *, observe: bool
-) -> tuple[Counts, Extent, tuple[Finding, ...]]:
+) -> tuple[Counts, Extent, tuple[Finding, ...], int]:
     """Run all blocks if that is affordable, otherwise enough of them to infer the rest.
 
-    Returns the counts of the whole launch, what they cover, and the findings.
+    Returns the counts of the whole launch, what they cover, the findings, and the steps of the blocks that ran.
     """
     from kernels.analysis.scaling import plan_blocks, scaled
     from kernels.device.ptx.likeness import unforeseen_lines
@@ -249,13 +262,13 @@ def _run(
     if blocks is None:
         findings = judge_run(request.plan, case, inputs, run) if observe else run.findings
         extent = Extent(case.sizes, request.plan.tile, launch, launch.blocks, not errors_of(run.findings))
-        return run.counts, extent, findings
+        return run.counts, extent, findings, run.steps
     whole = scaled(run.counts, launch, unforeseen_lines(loaded.program))
     note = whole.note[:1].upper() + whole.note[1:] + "." if whole.note else ""
     extent = Extent(
         case.sizes, request.plan.tile, launch, len(blocks), whole.exact and not errors_of(run.findings), note
     )
-    return whole.counts, extent, run.findings
+    return whole.counts, extent, run.findings, run.steps
 
 
 def _execute(

@@ -70,6 +70,7 @@ class Execution:
     reached: the instruction that isn't emulated and ended the run
     unwritten: for outputs with elements of 8 or 16 bits, the elements that lack a written byte
     valid: the bytes that were written, in the form of `Buffer.valid`
+    steps: of the longest chunk, whatever the number of its threads
     """
 
     findings: tuple[Finding, ...]
@@ -84,6 +85,7 @@ class Execution:
     reached: Unsupported | None = None
     unwritten: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     valid: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict)
+    steps: int = 0
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -404,7 +406,7 @@ class _Launch:
         self._layout = Layout(self._program, launch, shapes, observe=observe)
         self._findings = Findings(sizes, prepared.callers)
         self._printer = Printer()
-        self._instructions = 0
+        self._instructions = self._steps = 0
         self.asked_who_is_active = False
         self._reached: Unsupported | None = None
 
@@ -465,6 +467,7 @@ class _Launch:
             reached=self._reached,
             unwritten=self._layout.unwritten(buffers),
             valid=self._layout.valid(buffers),
+            steps=self._steps,
         )
 
     def _lines(self, pcs: Iterable[int]) -> tuple[int, ...]:
@@ -499,6 +502,7 @@ class _Launch:
             chunk.run()
         finally:
             self._instructions += chunk.instructions
+            self._steps = max(self._steps, machine.steps)
             self.asked_who_is_active |= machine.asked_who_is_active
             if self._counting is not None:
                 self._counting.finish()
