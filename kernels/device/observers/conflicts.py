@@ -173,8 +173,8 @@ class Order:
         first, counts = np.r_[starts, 0][run[ones] + 1], np.r_[sizes, 0][run[ones] + 1]
         everyone = np.arange(len(entries))
         # First compare each with one of the next run, which finds most. Only then compare with all of the run.
-        for most, left in ((np.minimum(counts, 1), counts > 0), (counts, counts > 1)):
-            left &= ~bad[cell[ones]]
+        for most, some in ((np.minimum(counts, 1), counts > 0), (counts, counts > 1)):
+            left = some & ~bad[cell[ones]]
             for one, other in _slices(ones[left], everyone, first[left], most[left]):
                 loose = ~self.ordered(entries.take(one), entries.take(other), volatile=False)
                 bad[cell[one[loose]]] = True
