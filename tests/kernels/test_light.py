@@ -227,7 +227,7 @@ def _times(totals: Totals, launch: Launch = LAUNCH, **more) -> dict[str, float]:
         ("l1_data", Totals(shared_load_wavefronts=CLOCKS // 2, shared_store_wavefronts=CLOCKS // 2)),
         ("l1_data", Totals(shared_load_wavefronts=CLOCKS // 2, global_load_sectors=2 * CLOCKS)),
         ("l1_data", Totals(shared_load_wavefronts=CLOCKS // 2, product_bytes=64 * CLOCKS)),
-        ("bulk", Totals(bulk_load_bytes=48 * CLOCKS, bulk_store_bytes=16 * CLOCKS)),
+        ("bulk", Totals(bulk_received_bytes=48 * CLOCKS, bulk_store_bytes=16 * CLOCKS)),
     ],
 )
 def test_each_resource_takes_a_millisecond_for_what_it_does_in_one(resource, totals):

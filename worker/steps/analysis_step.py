@@ -332,7 +332,7 @@ def _barriers(program: Program, counts: Counts, case: CasePlan) -> float | None:
     others = {item.counted_line for item in program.instructions if not item.opcode.startswith(_BARRIERS)}
     if None in waits or waits & others:
         return None
-    warps = sum(int(work.values[1].sum()) for work in counts.lines if work.line in waits)
+    warps = sum(each.total.warps for each in counts.lines if each.line in waits)
     return warps / (-(-case.launch.threads // 32) * case.launch.blocks)
 
 

@@ -91,6 +91,8 @@ class Mbarriers:
             if not use.unseen and (use.copy is None or part.owners is None):
                 note_part(machine, part, use.site)
             act(use, part, sources[part.lanes], result)
+        if isinstance(use.copy, BulkCopy | TensorCopy):
+            machine.begun(use.copy, mask)
         if use.target is not None:
             done = result.reshape(grid)
             made = done.astype(np.bool_) if use.verb is Verb.WAIT else done

@@ -108,6 +108,9 @@ class Machine:
     def active(self, mask: Mask | None) -> NDArray[np.intp]:
         return np.arange(self.shape.lanes, dtype=np.intp) if mask is None else mask.flat
 
+    def begun(self, copy: object, mask: Mask | None) -> None:
+        """Note a bulk copy of these threads. Only a counted run looks at it."""
+
     # -- registers ----------------------------------------------------------------------------------------------------
 
     def write(self, number: int, value: Value, mask: Mask | None, *, keep: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernels.analysis.hardware import as_executed
 from kernels.device import Budget, Buffer, Schedule, run
 from kernels.launch import Launch
 from kernels.verdict import Severity, Verdict
@@ -492,7 +493,12 @@ def test_a_pipeline_whose_copies_go_to_both_blocks(device):
     parts = np.arange(384).reshape(6, 64)
     wanted = (parts[:, :32] + 2 * parts[:, 32:]).sum(axis=0).tolist()
 
-    assert device.output(PIPELINE.text, **PIPELINE.launch) == wanted * 2
+    run = device.run(PIPELINE.text, **PIPELINE.launch, count=True)
+    assert (run.findings, run.values["P"].tolist()) == ((), wanted * 2)
+    assert run.counts is not None
+    totals = as_executed(run.counts, None).totals
+    assert (totals.bulk_load_requests, totals.bulk_load_bytes) == (12, 2 * 6 * 128)
+    assert totals.bulk_received_bytes == 2 * totals.bulk_load_bytes
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_counts_are_those_of_the_hardware(row):
 def test_floating_point_operations_are_two_for_each_product(kernel):
     product = Product(kernel, 16, 64, 4 if kernel == "coarsened" else 1)
 
-    assert sum(int(work.values[2].sum()) for work in product.counts().lines) == 2 * 64**3
+    assert sum(each.total.flops for each in product.counts().lines) == 2 * 64**3
 
 
 def test_accesses_are_named_as_in_the_source():
@@ -130,13 +130,13 @@ def test_instructions_are_those_of_threads_that_have_not_ended(device):
   for (int i = 0; i < M[t]; ++i) P[t] = i * M[i]; //@ loop
 }}"""
     counts = counts_of(device, text, block=40)
-    work = next(each.values[:, 0] for each in counts.lines if each.line == line(text, "loop"))
+    work = next(each.total for each in counts.lines if each.line == line(text, "loop"))
     store = next(each for each in counts.accesses if each.verb is Verb.STORE)
 
-    assert work[0] < 20 * work[1]
+    assert work.threads < 20 * work.warps
     assert field(store, "threads") == [sum(range(20))]
     assert field(store, "requests") == [19]
-    assert work[2] >= sum(range(20))
+    assert work.flops >= sum(range(20))
 
 
 ATOMIC = f"""{HEAD} {{
@@ -155,7 +155,7 @@ def test_atomic_updates_are_a_verb_of_their_own(device):
 
     assert at(counts.accesses, ATOMIC, "shared")[-1] == ("shared", "atomic", "sum", 4)
     assert at(counts.accesses, ATOMIC, "global")[-1] == ("global", "atomic", "P", 4)
-    assert sum(int(each.values[2].sum()) for each in counts.lines) == 34
+    assert sum(each.total.flops for each in counts.lines) == 34
 
 
 COPY = f"""{HEAD} {{
