@@ -98,6 +98,20 @@ class Subject:
         used = self.totals.shared_load_requests + self.totals.product_bytes
         return filled > 0 and used > 0
 
+    @property
+    def elected(self) -> tuple[LineEvidence, ...]:
+        """Lines that one thread of a warp executes for all. Such a thread issues bulk copies, and waits for them."""
+        if not self.totals.bulk_load_requests + self.totals.bulk_store_requests + self.totals.cluster_copies:
+            return ()
+        return tuple(line for line in self.lines if 0 < line.warp_instructions == line.thread_instructions)
+
+    @property
+    def active_share(self) -> float:
+        """The share of a warp's threads that are active in an instruction, apart from the elected ones."""
+        alone = sum(line.warp_instructions for line in self.elected)
+        warps, threads = self.totals.warp_instructions - alone, self.totals.thread_instructions - alone
+        return threads / (WARP * warps) if warps > 0 else self.totals.warp_efficiency
+
     def accesses(self, space: str, *verbs: Verb) -> Iterator[tuple[LineEvidence, AccessEvidence]]:
         for line in self.lines:
             for access in line.accesses:

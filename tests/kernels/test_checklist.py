@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from kernels.analysis.checklist import checklist
 from kernels.analysis.subject import product_of
 from kernels.analysis.theory import theory
@@ -91,6 +93,16 @@ def test_s3b_blocks_of_1024_threads_on_an_sm_of_1536_are_two_thirds_of_occupancy
     assert rows[0].state is State.PARTLY
     assert "67 %" in rows[0].evidence
     assert "limited by warps" in rows[0].evidence
+
+
+@pytest.mark.parametrize(
+    ("kernel", "state"), [("bulk_rows_into_a_padded_tile", State.YES), ("bulk_groups_of_two_tiles", State.NO)]
+)
+def test_a_thread_that_issues_copies_for_its_block_is_no_divergence(kernel, state):
+    path = CORPUS / "right" / f"{kernel}.cu"
+    assert card(path, "coalescing")["divergence"].state is state
+    split = any("splits warps" in each.text for each in analysed(path, "coalescing").evidence.advice)
+    assert split is (state is State.NO)
 
 
 def test_what_is_in_order_has_neither_advice_nor_a_gain():
