@@ -77,10 +77,14 @@ class Subject:
         return sum(operand.rows * operand.columns for operand in self.outputs)
 
     @property
+    def element_bytes(self) -> float:
+        """Of the inputs, on average."""
+        return sum(operand.bytes for operand in self.inputs) / max(1, self.input_elements) or FLOAT
+
+    @property
     def elements_read(self) -> float:
         """Elements that threads requested from global memory, of the inputs' average size."""
-        size = sum(operand.bytes for operand in self.inputs) / max(1, self.input_elements)
-        return self.totals.read_bytes / (size or FLOAT)
+        return self.totals.read_bytes / self.element_bytes
 
     @property
     def of_floats(self) -> bool:

@@ -125,10 +125,10 @@ def test_an_element_of_64_bits_is_read_once():
     assert doubles.elements_read == 64**3
 
 
-def test_a_product_of_halves_has_its_reuse_and_no_formula_of_the_course():
+def test_a_product_of_halves_has_its_reuse_and_no_formula_for_elements_of_4_bytes():
     floats = subject()
     halves = replace(floats, inputs=tuple(replace(each, type=ElementType.HALF) for each in floats.inputs))
     assert product_of(halves.inputs) == product_of(floats.inputs)
     assert "used" in {row.key: row for row in checklist(halves, lambda _: 1.0)}["tiling"].evidence
-    assert theory(floats)
-    assert theory(halves) == ()
+    of_floats, of_halves = ({row.key for row in theory(each)} for each in (floats, halves))
+    assert of_floats - of_halves == {"load_requests", "compute_to_memory"}

@@ -166,6 +166,9 @@ def test_a_pipeline_of_one_stage_is_told_of_more(stages):
     assert (totals.tensor_flops, totals.tensor_instructions) == (2 * 128**3, 2 * 128**3 // (2 * 16 * 64 * 16))
     states = {row.key: row.state for row in made.evidence.checklist}
     assert (states["tiling"], states["occupancy"]) == (State.YES, State.NOT_NEEDED)
+    rows = {row.key: row.departs for row in made.evidence.theory}
+    assert {"element_reads", "reuse", "tensor_flops"} <= rows.keys()
+    assert not any(rows.values())
     (light,) = made.evidence.light
     assert {"tensor", "bulk"} <= {each.resource for each in light.resources}
     assert made.arch == "sm_90a"
