@@ -71,6 +71,9 @@ def _story(name: str, wanted: object, body: str, **launch: object) -> Story:
 _FACTOR = """
   unsigned f[4];
   for (int i = 0; i < 4; ++i) f[i] = ((volatile unsigned*)a)[t % 32 + 32 * (i / 2 + i % 2 * 2) + t / 32 * 128];"""
+_CHANGED = """
+  for (int i = 0; i < 4; ++i) asm volatile("add.f32 %0, %0, %1;" : "+f"({}[i]) : "f"(M[0]));"""
+_HALF_FILL = _FILL.replace("for (", "if (t < 128) for (", 1)
 _LOAD = 'asm volatile("ld.shared.u32 %0, [%1];" : "+r"(f[i]) : "r"((unsigned)__cvta_generic_to_shared(a + 8 * i)));'
 _HALVES = """
   unsigned f[4];
@@ -248,6 +251,20 @@ STORIES = [
   wait(0);
   for (int i = 0; i < 4; ++i) d[i] *= 2;
   multiply(d, a, b, 1);  //@ again""" + _DONE),
+    _story("no fence after other sums changed", Found(Verdict.DATA_RACE, "late", says="wgmma.fence"),
+           _FILL + _CHANGED.format("e") + _ONCE + "\n  multiply(e, a, b, 1);  //@ late" + _DONE),
+    *(_story(f"no fence after the sums of warpgroup {group} changed",
+             Found(Verdict.DATA_RACE, f"group {group}", says="wgmma.fence"), _HALF_FILL + f"""
+  if (t / 128 == {group}) {{{_CHANGED.format("d")}
+  }}
+  if (t < 128) {{
+    multiply(d, a, b, 1);  //@ group 0
+  }} else {{
+    multiply(d, a, b, 1);  //@ group 1
+  }}
+  commit();
+  wait(0);
+  P[t] = d[0];""", block=256, n=256) for group in (0, 1)),
     _story("a fence after the sums changed", [3 * each for each in _ALL], _FILL + _ONCE + """
   commit();
   wait(0);
