@@ -156,10 +156,9 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
         notes.append(f"The {left} lines with the fewest instructions are left out.")
     phases, stages, light = *_phases(request.phases, loaded), None
     if request.light is not None:
-        most = request.affordable // max(_FEW_THREADS, request.light.launch.threads if request.light.launch else 0)
-        most *= _STEPS_OF_COPIES if executed.totals.bulk_load_requests else 1
-        if steps * _growth(case, request.light) <= _SURELY * most:
-            light = _light(request, loaded, request.light, sass, most)
+        expected = steps * _growth(case, request.light)
+        copies = executed.totals.bulk_load_requests > 0
+        light = _light(request, loaded, request.light, sass, expected=expected, copies=copies)
     evidence = Evidence(
         extent=extent,
         lines=lines,
@@ -181,16 +180,22 @@ def _growth(small: CasePlan, large: CasePlan) -> float:
     return work(large) / max(1, work(small)) * small.launch.blocks / large.launch.blocks
 
 
-def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass | None, most: int) -> Totals | None:
-    """The totals of a large launch. None if its blocks need each other, or if it fails there.
+def _light(
+    request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass | None, *, expected: float, copies: bool
+) -> Totals | None:
+    """The totals of a large launch. None if its blocks do too much or need each other, or if it fails there.
 
-    most: the steps that its few simulated blocks may take
+    expected: the steps of its blocks, by a small launch
+    copies: whether it makes bulk copies
     """
     from kernels.analysis.hardware import as_executed
     from kernels.analysis.scaling import TooManyBlocksError, plan_blocks, scaled
     from kernels.judging.judge import buffers
 
     assert case.launch is not None, "only a case that can be launched is counted"
+    most = request.affordable // max(_FEW_THREADS, case.launch.threads) * (_STEPS_OF_COPIES if copies else 1)
+    if expected > _SURELY * most:
+        return None
     memory = buffers(case, _inputs(case))
     # More than the fewest blocks would only show that some differ, and a bound doesn't need that.
     blocks = plan_blocks(case.launch, 0)

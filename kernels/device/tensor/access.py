@@ -117,7 +117,7 @@ class Addresses:
     def check(self, machine: Machine, warps: Warps) -> None:
         """Refuse an address or a distance that isn't the same in all threads of a warp."""
         for number in (self._base, self._stride):
-            lanes = machine.registers[number].lanes
+            lanes = machine.registers[number].integral().lanes
             if lanes is None or lanes.array.shape[0] == 1:
                 continue
             if not lanes.derive("alike in warps", partial(_alike, lanes.array)):
