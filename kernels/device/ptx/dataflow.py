@@ -8,7 +8,6 @@ from functools import lru_cache
 from kernels.device.ptx.module import Symbol
 from kernels.device.ptx.program import Block, Program, is_jump, reads, results
 
-
 _KEPT = lru_cache(maxsize=8)
 """A kernel runs several times."""
 
