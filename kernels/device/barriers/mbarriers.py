@@ -6,6 +6,7 @@ still missing, and the phase's number.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from typing import NoReturn
@@ -58,12 +59,15 @@ class Mbarriers:
     """The barriers in the shared memory of a chunk of blocks.
 
     trusted: whether only barriers order the program's threads
+    late: whether the bytes of a copy arrive only when all threads wait
     """
 
-    def __init__(self, machine: Machine, ordering: Ordering, *, trusted: bool) -> None:
+    def __init__(self, machine: Machine, ordering: Ordering, *, trusted: bool, late: bool) -> None:
         self._machine = machine
         self._ordering = ordering
         self._trusted = trusted
+        self._late = late
+        self._under_way: deque[tuple[Part, Counts]] = deque()
         self._bytes = PhaseBytes(machine.shape)
         self._uses: dict[tuple[str, int], _Uses] = {}
         self._lives: dict[tuple[str, int], Counts] = {}
@@ -157,6 +161,8 @@ class Mbarriers:
                 part.lanes[bad],
                 f"it makes a barrier in shared memory for {count:,} threads, but 1 to {MOST_ARRIVALS:,} are allowed",
             )
+        while self.end_copies():
+            pass
         first = self._next_lives(part) << LIFE_BITS
         self._set(part, States(sources, sources, first))
         self._bytes.clear(part)
@@ -194,7 +200,7 @@ class Mbarriers:
         self._close(part)
 
     def _copy(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
-        """Start a copy, whose bytes arrive at once. Threads still may not use them before the phase is over."""
+        """Start a copy, which writes at once. Threads still may not use its bytes before the phase is over."""
         assert use.copy is not None
         states, moved = self._states(use, part), np.zeros(self._machine.shape.lanes, np.int64)
         for phase, lanes, shift in self._by_phase(part, states.phase):
@@ -213,8 +219,19 @@ class Mbarriers:
             some = moved[lanes] > 0  # without bytes, there is nothing to wait for
             started = self._started.setdefault(phase.barrier, Started(self._machine.shape.blocks))
             started.begin(columns[some], phase.number + 1, use.site.pc, lanes[some])
-        self._bytes.bring(part, moved[part.lanes])
-        self._close(part)
+        self._under_way.append((part, moved[part.lanes]))
+        if not self._late:
+            self.end_copies()
+
+    def end_copies(self) -> bool:
+        """Let copies end in their order until a phase is over. Return whether any was under way."""
+        found = bool(self._under_way)
+        while self._under_way:
+            part, moved = self._under_way.popleft()
+            self._bytes.bring(part, moved)
+            if self._close(part):
+                break
+        return found
 
     def _copy_to_several(self, use: MbarrierUse, copy: BulkCopy | TensorCopy, ranks: int, part: Part) -> None:
         """Start a copy once for each block of the cluster that it names: to its memory, reporting to its barrier."""
@@ -239,14 +256,15 @@ class Mbarriers:
         if use.verb is Verb.COPIES_ARRIVE:
             self._arrive(use, part, sources, result)
 
-    def _close(self, part: Part) -> None:
-        """Begin the next phase of barriers at which nothing is missing any more."""
+    def _close(self, part: Part) -> bool:
+        """Begin the next phase of barriers at which nothing is missing any more. Return whether there are any."""
         states = self._read(part)[0]
         over = (states.missing == 0) & ~self._bytes.needed(part)
         if over.any():
             self._bytes.clear(part.some(over))
             after = States(states.expected[over], states.expected[over], states.phase[over] + 1)
             self._set(part.some(over), after)
+        return bool(over.any())
 
     # -- arrivals and waits -------------------------------------------------------------------------------------------
 
@@ -297,6 +315,8 @@ class Mbarriers:
             if (stale := (states.phase - over) & -2 != 0).any():
                 self._stop(use, part.lanes[stale], f"it waits with a token of another phase than {_VALID}")
         result[part.lanes] = done
+        if self._late and not done.all():
+            self._machine.failed.setdefault(use.site.pc, int(part.lanes[~done][0]))
         for phase, lanes, _ in self._by_phase(part.some(done), over[done]):
             self._ordering.wait(phase, self._grid(lanes), acquires=use.orders)
             seen = self._ordering.seen(phase.barrier).reshape(-1)

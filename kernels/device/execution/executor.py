@@ -17,6 +17,7 @@ from kernels.device.counting.counting import Counting
 from kernels.device.counting.counts import Counts
 from kernels.device.execution.blocks import CodeBlock, code_blocks
 from kernels.device.execution.counted_run import CountedLowering, CountedMachine, CountedRun
+from kernels.device.execution.idle_loops import looks
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.execution.schedule import Budget, BudgetSpentError, ChunkRun, Schedule
 from kernels.device.memory.placement import Argument, Buffer, Layout
@@ -36,13 +37,16 @@ from kernels.device.state.values import uniform
 from kernels.facts import Facts, Mistake
 from kernels.launch import Launch, cluster_problem, triple
 from kernels.verdict import Example, Finding, Severity, Verdict, errors_of
-from kernels.wording import plural
+from kernels.wording import at_line, plural
 
 _TOTAL_FACTOR = 20
 _CHUNK_COST = 200
 _PLACES = frozenset({"%warpid", "%smid"})
 _BRIEF = 20_000
 """Instructions of all threads of a launch that is short enough to run thread by thread."""
+
+_MOST_LATE = 2_000_000
+"""Instructions of all threads of a launch that may run again to let waits fail."""
 
 _MOST_IN_TURN = 64
 """Blocks of a launch that is small enough to run block by block."""
@@ -53,8 +57,8 @@ _DOOMED_CHUNKS = 32
 Wrap = Callable[[LoweredStep], LoweredStep]
 """Wraps a step, to observe it while it runs."""
 
-_RunOnce = Callable[..., "_Launch"]
-"""Runs the launch with an observer and the variables to follow, optionally in another order."""
+_RunOnce = Callable[[Unwatched, frozenset[str], Schedule], "_Launch"]
+"""Runs the launch with an observer and the variables to follow, in an order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,7 @@ class _Prepared:
         self.unset = [program.registers[name] for name in maybe_unset(program)]
         self.lines = tuple(item.line for item in program.instructions)
         self.polls = polling_loads(program)
+        self.looks = looks(program)
         self.places = tuple(_machine_places(program))
         self.callers = _callers(program)
         self.clean: dict[int, set[object]] = {}
@@ -190,7 +195,7 @@ def run(
     prepared = _prepared(program, count) if wrap is None else _Prepared(program, wrap, count=count)
     chosen: Sequence[int] = range(launch.blocks) if blocks is None else blocks
 
-    def run_once(races: Unwatched, followed: frozenset[str], order: Schedule = schedule) -> _Launch:
+    def run_once(races: Unwatched, followed: frozenset[str], order: Schedule) -> _Launch:
         # An endless wait in another order proves nothing, so it needn't be long.
         allowed = budget if order is schedule else replace(budget, alone=0)
         once = _Launch(
@@ -202,9 +207,10 @@ def run(
     with np.errstate(all="ignore"):
         if not (observe and races):
             names = frozenset(buffer.name for buffer in buffers) if watch else frozenset()
-            return _whole(run_once(watch or Unwatched(), names).result)
+            return _whole(run_once(watch or Unwatched(), names, schedule).result)
         written = frozenset(buffer.name for buffer in buffers if not buffer.initialised)
-        return _whole(_with_races(prepared, run_once, launch.threads, written, warp_races, carries=carries))
+        search = _Search(prepared, run_once, launch.threads, written, warp_races, schedule, carries)
+        return _whole(search.result())
 
 
 def _whole(result: Execution) -> Execution:
@@ -215,47 +221,6 @@ def _whole(result: Execution) -> Execution:
     reason = result.reached or Unsupported(last.message, last.line, last.message)
     reason.findings = tuple(finding for finding in result.findings if finding.kind is not Verdict.UNSUPPORTED)
     raise reason
-
-
-def _with_races(
-    prepared: _Prepared, run_once: _RunOnce, threads: int, written: frozenset[str], severity: Severity, *, carries: bool
-) -> Execution:
-    """Run a launch and look for data races.
-
-    The order of two atomics differs from run to run. If it may decide anything, the launch is repeated in other orders.
-
-    written: the variables that the launch certainly writes to
-    """
-    first = _in_one_order(prepared, run_once, threads, written, severity)
-    result = first.result
-    if errors := result.errors:
-        pair = _unordered(prepared, run_once, written, severity) if first.mixed and unset_only(errors) else None
-        # The value may only come later, from the atomic that the pair names.
-        same = pair is not None and pair.array == errors[0].array
-        return replace(result, unordered=pair) if same else result
-    others: list[Execution] = []
-    for order in first.other_orders():
-        if others and order.group == 1:
-            break
-        again = partial(run_once, order=order)
-        if order is Schedule.REVERSED:
-            ran = _in_one_order(prepared, again, threads, written, severity).result
-        else:
-            once = again(Unwatched(), frozenset())
-            # `__activemask()` may have a single lane, but no kernel expects it.
-            if order.group == 1 and once.asked_who_is_active:
-                break
-            ran = once.result
-        errors = ran.errors
-        # Blocks may correctly wait for blocks that start first. So an endless wait proves nothing in this order.
-        if more := tuple(finding for finding in errors if finding.kind is not Verdict.TIME_LIMIT):
-            pair = _unordered(prepared, run_once, written, severity) if unset_only(more) else None
-            return replace(result, findings=(*result.findings, *more), unordered=pair)
-        if not errors and (differ(ran.values, result.values) or (carries and _leaves_other(ran, result))):
-            others.append(ran)
-    if not others:
-        return result
-    return replace(result, others=tuple(others), unordered=_unordered(prepared, run_once, written, severity))
 
 
 def _place_text(name: str) -> tuple[Example, str]:
@@ -286,12 +251,14 @@ class _Ran:
 
     old, mixed: see SuspectFinder
     synchronises: whether fences and atomics ordered threads
+    failed: see `_Launch`
     """
 
     result: Execution
     old: bool
     mixed: bool
     synchronises: bool = False
+    failed: Finding | None = None
 
     def other_orders(self) -> Iterator[Schedule]:
         """Yield the orders that may show more. Every two unordered accesses of two warps happen in both orders.
@@ -310,47 +277,119 @@ class _Ran:
             yield Schedule.THREAD_SERIAL_REVERSED
 
 
-def _in_one_order(
-    prepared: _Prepared, run_once: _RunOnce, threads: int, written: frozenset[str], severity: Severity
-) -> _Ran:
-    """Run a launch with atomics in one order."""
-    # Signatures of intervals don't name the number of threads in a block.
-    clean = prepared.clean.setdefault(threads, set())
-    finder = SuspectFinder(prepared.polls, clean)
-    first = run_once(finder, written)
-    # Global memory is followed only from the first write on, because inputs are usually never written.
-    # Earlier reads need a second run that follows them from the start.
-    if first.missed:
-        written |= first.missed
-        finder = SuspectFinder(prepared.polls, clean)
-        first = run_once(finder, written)
-    suspects = finder.result()
-    if not suspects:
-        return _Ran(first.result, finder.old, finder.mixed)
-    written |= suspects.block.keys() | suspects.grid.keys()
-    exact = RaceObserver(prepared.lowering.program, severity, suspects)
-    try:
-        result = run_once(exact, written).result
-    except Unsupported:
-        # Threads that wait without end use too many atomics to follow, and that is already known.
-        if not any(finding.kind is Verdict.TIME_LIMIT for finding in first.result.findings):
-            raise
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The search for data races in a launch, and for results that depend on the order of its threads.
+
+    written: the variables that the launch certainly writes to
+    schedule, carries: see `run`
+    """
+
+    prepared: _Prepared
+    run_once: _RunOnce
+    threads: int
+    written: frozenset[str]
+    severity: Severity
+    schedule: Schedule
+    carries: bool
+
+    def result(self) -> Execution:
+        """Run the launch.
+
+        The order of two atomics differs from run to run. If it may decide anything, the launch is repeated in other
+        orders. So it is if threads may do more than wait when the phase of a barrier isn't over.
+        """
+        first = self._in_one_order(self.schedule)
         result = first.result
-    return _Ran(result, finder.old, finder.mixed, exact.relies_on_atomics)
+        if errors := result.errors:
+            pair = self._unordered() if first.mixed and unset_only(errors) else None
+            # The value may only come later, from the atomic that the pair names.
+            same = pair is not None and pair.array == errors[0].array
+            return replace(result, unordered=pair) if same else result
+        result = self._in_other_orders(first)
+        few = result.instructions <= _MOST_LATE and not result.errors and not result.others
+        return self._with_failed_looks(result) if few and self.prepared.looks else result
 
+    def _in_other_orders(self, first: _Ran) -> Execution:
+        result = first.result
+        others: list[Execution] = []
+        for order in first.other_orders():
+            if others and order.group == 1:
+                break
+            if order is Schedule.REVERSED:
+                ran = self._in_one_order(order).result
+            else:
+                once = self.run_once(Unwatched(), frozenset(), order)
+                # `__activemask()` may have a single lane, but no kernel expects it.
+                if order.group == 1 and once.asked_who_is_active:
+                    break
+                ran = once.result
+            # Blocks may correctly wait for blocks that start first. So an endless wait proves nothing in this order.
+            if more := tuple(finding for finding in ran.errors if finding.kind is not Verdict.TIME_LIMIT):
+                pair = self._unordered() if unset_only(more) else None
+                return replace(result, findings=(*result.findings, *more), unordered=pair)
+            if not ran.errors and self._differ(ran, result):
+                others.append(ran)
+        return replace(result, others=tuple(others), unordered=self._unordered()) if others else result
 
-def _unordered(prepared: _Prepared, run_once: _RunOnce, written: frozenset[str], severity: Severity) -> Finding | None:
-    """Return two atomics whose order is open and that don't commute; None if there are too many to compare."""
-    finder = SuspectFinder(prepared.polls, set(), by_order=True)
-    written |= run_once(finder, written).missed
-    suspects = finder.result()
-    written |= suspects.block.keys() | suspects.grid.keys()
-    exact = RaceObserver(prepared.lowering.program, severity, suspects, by_order=True)
-    try:
-        findings = run_once(exact, written).result.findings
-    except Unsupported:
-        return None
-    return next((finding for finding in findings if finding.kind is Verdict.ORDER_DEPENDENT), None)
+    def _with_failed_looks(self, result: Execution) -> Execution:
+        """Run the launch again so that threads look at barriers whose phase isn't over."""
+        for order in (Schedule.LATE, Schedule.LATE_REVERSED):
+            again = self._in_one_order(order)
+            ran, failed = again.result, again.failed
+            if failed is None:
+                continue
+            # A loop that runs too long may end in another order, but not a wait for a barrier that can't complete.
+            more = [each for each in ran.errors if each.kind is not Verdict.TIME_LIMIT or each.facts.incomplete]
+            if more:
+                cause = f" This happens if the wait{at_line(failed.line)} fails."
+                found = (replace(each, message=each.message + cause) for each in more)
+                return replace(result, findings=(*result.findings, *found))
+            if not ran.errors and self._differ(ran, result):
+                return replace(result, others=(ran,), unordered=failed)
+        return result
+
+    def _differ(self, ran: Execution, other: Execution) -> bool:
+        return differ(ran.values, other.values) or (self.carries and _leaves_other(ran, other))
+
+    def _in_one_order(self, order: Schedule) -> _Ran:
+        """Run the launch with its threads in one order."""
+        # Signatures of intervals don't name the number of threads in a block.
+        clean, written = self.prepared.clean.setdefault(self.threads, set()), self.written
+        finder = SuspectFinder(self.prepared.polls, clean)
+        first = self.run_once(finder, written, order)
+        # Global memory is followed only from the first write on, because inputs are usually never written.
+        # Earlier reads need a second run that follows them from the start.
+        if first.missed:
+            written |= first.missed
+            finder = SuspectFinder(self.prepared.polls, clean)
+            first = self.run_once(finder, written, order)
+        suspects = finder.result()
+        if not suspects:
+            return _Ran(first.result, finder.old, finder.mixed, failed=first.failed)
+        written |= suspects.block.keys() | suspects.grid.keys()
+        exact = RaceObserver(self.prepared.lowering.program, self.severity, suspects)
+        try:
+            result = self.run_once(exact, written, order).result
+        except Unsupported:
+            # Threads that wait without end use too many atomics to follow, and that is already known.
+            if not any(finding.kind is Verdict.TIME_LIMIT for finding in first.result.findings):
+                raise
+            result = first.result
+        return _Ran(result, finder.old, finder.mixed, exact.relies_on_atomics, first.failed)
+
+    def _unordered(self) -> Finding | None:
+        """Return two atomics whose order is open and that don't commute; None if there are too many to compare."""
+        finder = SuspectFinder(self.prepared.polls, set(), by_order=True)
+        written = self.written | self.run_once(finder, self.written, self.schedule).missed
+        suspects = finder.result()
+        written |= suspects.block.keys() | suspects.grid.keys()
+        exact = RaceObserver(self.prepared.lowering.program, self.severity, suspects, by_order=True)
+        try:
+            findings = self.run_once(exact, written, self.schedule).result.findings
+        except Unsupported:
+            return None
+        return next((finding for finding in findings if finding.kind is Verdict.ORDER_DEPENDENT), None)
 
 
 def _by(numbers: Sequence[int]) -> str:
@@ -372,6 +411,7 @@ class _Launch:
 
     missed: variables in global memory that were read before the device knew that the kernel writes to them
     asked_who_is_active: whether a thread executed `__activemask()`
+    failed: the first wait for a barrier in shared memory after whose failure a thread may do more than repeat it
     """
 
     result: Execution
@@ -406,6 +446,7 @@ class _Launch:
         self._printer = Printer()
         self._instructions = 0
         self.asked_who_is_active = False
+        self.failed: Finding | None = None
         self._reached: Unsupported | None = None
 
     def execute(
@@ -500,9 +541,21 @@ class _Launch:
         finally:
             self._instructions += chunk.instructions
             self.asked_who_is_active |= machine.asked_who_is_active
+            self.failed = self.failed or self._failed(machine)
             if self._counting is not None:
                 self._counting.finish()
         return machine.steps
+
+    def _failed(self, machine: Machine) -> Finding | None:
+        pc, lane = next((each for each in machine.failed.items() if each[0] in self._prepared.looks), (-1, -1))
+        if pc < 0:
+            return None
+        block, thread = machine.geometry.who(lane)
+        message = (
+            f"{machine.geometry.lane_name(lane)} doesn't wait until a phase of a barrier in shared memory is over."
+        )
+        example = Example(block, (thread,))
+        return Finding(Verdict.ORDER_DEPENDENT, message, self._prepared.lines[pc], example=example)
 
     def _report_total(self) -> None:
         message = f"The launch has {self._launch.blocks:,} blocks and runs too long."
@@ -530,7 +583,7 @@ class _Launch:
     def _chunks(self, races: Unwatched, schedule: Schedule) -> Iterator[Machine]:
         columns = self._layout.columns()
         # Blocks of a chunk run side by side. In a serial schedule they take turns, too.
-        if schedule.group and len(self._blocks) <= _MOST_IN_TURN:
+        if schedule.group and not schedule.late and len(self._blocks) <= _MOST_IN_TURN:
             columns = self._launch.cluster_blocks
         backwards = schedule.backwards
         every = range(0, len(self._blocks), columns)
