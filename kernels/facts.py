@@ -181,6 +181,7 @@ class Facts:
     copy_waits: if the first access of a race is a copy by `cp.async`, the lines where threads wait for such copies
     waited: whether the thread of that copy waits for it before the second access
     incomplete: the barrier for which a thread waits without end
+    failed_waits: the lines of other waits for barriers in shared memory, if the mistake shows only when they fail
     """
 
     mistake: Mistake = Mistake.OTHER
@@ -199,6 +200,7 @@ class Facts:
     copy_waits: tuple[int, ...] = ()
     waited: bool = False
     incomplete: Incomplete | None = None
+    failed_waits: tuple[int, ...] = ()
 
     def diagnosis(self, *keys: str, in_all: bool = False) -> Diagnosed | None:
         """The diagnosis with one of these keys. in_all: only if it explains each failing case."""

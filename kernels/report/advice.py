@@ -134,6 +134,8 @@ def next_step(report: Report, lines: Sequence[str]) -> Step:
     first = leading[0] if leading else Finding(report.verdict, "")
     known = _KNOWN.get(report.verdict) if leading else None
     step = known(leading, report, lines) if known is not None else None
+    if first.facts.failed_waits:
+        step = Step("failed_wait", _FAILED_WAIT.format(lines=lines_named(first.facts.failed_waits)))
     step = step or Step(report.verdict.value, report.verdict.advice)
     unknown, meant = (*first.facts.names, "", "")[:2]
     text = step.text.format(
@@ -338,6 +340,10 @@ def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> S
     )
 
 
+_FAILED_WAIT = (
+    "Repeat the wait at {lines} until it succeeds, such as in `while (!wait(...));`. It may fail as long as the "
+    "phase isn't over. Repeat it with the same barrier and the same parity or token."
+)
 _FIRST_COME = (
     "Threads use memory{first} in any order, and each run may have another one. Choose what a thread does by "
     "`threadIdx` and `blockIdx`. Let one thread store a value that all use."
