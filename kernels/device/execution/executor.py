@@ -252,14 +252,15 @@ class _Ran:
 
     old, mixed: see SuspectFinder
     synchronises: whether fences and atomics ordered threads
-    failed: see `_Launch`
+    asked_who_is_active, failed: see `_Launch`
     """
 
     result: Execution
     old: bool
     mixed: bool
-    synchronises: bool = False
-    failed: Finding | None = None
+    synchronises: bool
+    asked_who_is_active: bool
+    failed: Finding | None
 
     def other_orders(self) -> Iterator[Schedule]:
         """Yield the orders that may show more. Every two unordered accesses of two warps happen in both orders.
@@ -276,6 +277,12 @@ class _Ran:
         if self.mixed and self.result.instructions <= _BRIEF:
             yield Schedule.THREAD_SERIAL
             yield Schedule.THREAD_SERIAL_REVERSED
+
+    def late_orders(self) -> Iterator[Schedule]:
+        """Yield orders in which waits fail."""
+        yield from (Schedule.WARP_LATE, Schedule.WARP_LATE_REVERSED)
+        if self.result.instructions <= _BRIEF and not self.asked_who_is_active:
+            yield from (Schedule.THREAD_LATE, Schedule.THREAD_LATE_REVERSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +321,7 @@ class _Search:
             return result
         # Inputs with other values hardly change for what threads wait. So one input of each size is enough.
         if self.case not in self.prepared.punctual:
-            result = self._with_failed_looks(result)
+            result = self._with_failed_looks(result, first.late_orders())
             if not result.errors and not result.others:
                 self.prepared.punctual.add(self.case)
         return result
@@ -341,9 +348,9 @@ class _Search:
                 others.append(ran)
         return replace(result, others=tuple(others), unordered=self._unordered()) if others else result
 
-    def _with_failed_looks(self, result: Execution) -> Execution:
+    def _with_failed_looks(self, result: Execution, orders: Iterable[Schedule]) -> Execution:
         """Run the launch again so that threads look at barriers whose phase isn't over."""
-        for order in (Schedule.LATE, Schedule.LATE_REVERSED):
+        for order in orders:
             again = self._in_one_order(order)
             ran, failed = again.result, again.failed
             if failed is None:
@@ -373,8 +380,11 @@ class _Search:
             finder = SuspectFinder(self.prepared.polls, clean)
             first = self.run_once(finder, written, order)
         suspects = finder.result()
+        ran = partial(
+            _Ran, old=finder.old, mixed=finder.mixed, asked_who_is_active=first.asked_who_is_active, failed=first.failed
+        )
         if not suspects:
-            return _Ran(first.result, finder.old, finder.mixed, failed=first.failed)
+            return ran(first.result, synchronises=False)
         written |= suspects.block.keys() | suspects.grid.keys()
         exact = RaceObserver(self.prepared.lowering.program, self.severity, suspects)
         try:
@@ -384,7 +394,7 @@ class _Search:
             if not any(finding.kind is Verdict.TIME_LIMIT for finding in first.result.findings):
                 raise
             result = first.result
-        return _Ran(result, finder.old, finder.mixed, exact.relies_on_atomics, first.failed)
+        return ran(result, synchronises=exact.relies_on_atomics)
 
     def _unordered(self) -> Finding | None:
         """Return two atomics whose order is open and that don't commute; None if there are too many to compare."""

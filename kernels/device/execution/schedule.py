@@ -61,8 +61,10 @@ class Schedule(StrEnum):
     WARP_SERIAL_REVERSED = "warp_serial_reversed"
     THREAD_SERIAL = "thread_serial"
     THREAD_SERIAL_REVERSED = "thread_serial_reversed"
-    LATE = "warp_late"
-    LATE_REVERSED = "warp_late_reversed"
+    WARP_LATE = "warp_late"
+    WARP_LATE_REVERSED = "warp_late_reversed"
+    THREAD_LATE = "thread_late"
+    THREAD_LATE_REVERSED = "thread_late_reversed"
 
     @property
     def backwards(self) -> bool:
@@ -77,7 +79,7 @@ class Schedule(StrEnum):
     @property
     def late(self) -> bool:
         """Whether bulk copies go on as long as any thread can do something else than wait."""
-        return self in {Schedule.LATE, Schedule.LATE_REVERSED}
+        return "late" in self.value
 
 
 @dataclass(frozen=True, slots=True)
