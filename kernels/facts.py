@@ -23,6 +23,7 @@ class Mistake(StrEnum):
     PRINTF = "printf"
     MBARRIER = "mbarrier"
     EARLY_ARRIVAL = "early_arrival"
+    LATE_EXPECTATION = "late_expectation"
     NAMED_BARRIER = "named_barrier"
     MATRIX = "matrix"
     STORED_MATRIX = "stored_matrix"

@@ -51,6 +51,19 @@ class _Uses:
         self.arrived = np.zeros(lanes, np.bool_)
 
 
+class _Expectation:
+    """An `expect_tx` without an arrival, after which threads must still arrive in the same phase.
+
+    key: under which threads know that it is over
+    open: the blocks of barriers at which none of these threads has arrived so far
+    """
+
+    def __init__(self, use: MbarrierUse, phase: Phase, lanes: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
+        self.use, self.lanes, self.columns = use, lanes, columns
+        self.key = "expected", phase, use.site.pc, int(lanes[0])
+        self.open = frozenset(columns.tolist())
+
+
 def _known(lines: set[int | None]) -> tuple[int, ...]:
     return tuple(sorted(line for line in lines if line is not None))
 
@@ -72,6 +85,7 @@ class Mbarriers:
         self._uses: dict[tuple[str, int], _Uses] = {}
         self._lives: dict[tuple[str, int], Counts] = {}
         self._started: dict[Hashable, Started] = {}
+        self._expectations: dict[Phase, list[_Expectation]] = {}
         self._initialised: dict[tuple[str, int], int | None] = {}
 
     def perform(self, use: MbarrierUse, mask: Mask | None) -> None:
@@ -192,12 +206,43 @@ class Mbarriers:
     # -- asynchronous copies ------------------------------------------------------------------------------------------
 
     def _count_bytes(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
-        self._states(use, part)
+        states = self._states(use, part)
         if use.verb is Verb.EXPECT:
+            self._begin_expectation(use, part, states)
             self._bytes.expect(part, sources)
         else:
             self._bytes.bring(part, sources)
         self._close(part)
+
+    def _begin_expectation(self, use: MbarrierUse, part: Part, states: States) -> None:
+        open_ = ~self._bytes.missing(part)
+        if not self._trusted or not open_.any():
+            return
+        for phase, lanes, shift in self._by_phase(part.some(open_), states.phase[open_]):
+            made = _Expectation(use, phase, lanes, lanes % self._machine.shape.blocks + shift)
+            self._ordering.seen(made.key).reshape(-1)[lanes] = 1
+            self._expectations.setdefault(phase, []).append(made)
+
+    def _end_expectations(self, phase: Phase, columns: NDArray[np.intp], lanes: NDArray[np.intp] | None) -> None:
+        """Note that a phase in these blocks lasted until threads arrived, or that it is over (None)."""
+        for each in self._expectations.get(phase, []):
+            if lanes is None and not each.open.isdisjoint(columns.tolist()):
+                why = (
+                    "{thread} expects bytes in a phase that may be over before, because other threads arrive meanwhile."
+                )
+                self._misused(each.use, each.lanes[np.isin(each.columns, columns)], why, Mistake.LATE_EXPECTATION)
+            if lanes is not None:
+                each.open -= set(columns[self._ordering.seen(each.key).reshape(-1)[lanes] > 0].tolist())
+            if not each.open:
+                self._ordering.forget(each.key)
+        left = [each for each in self._expectations.pop(phase, []) if each.open]
+        if left:
+            self._expectations[phase] = left
+
+    def _check_expectations(self, part: Part, phases: Counts) -> None:
+        if self._expectations:
+            for phase, lanes, shift in self._by_phase(part, phases):
+                self._end_expectations(phase, lanes % self._machine.shape.blocks + shift, None)
 
     def _copy(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
         """Start a copy, which writes at once. Threads still may not use its bytes before the phase is over."""
@@ -261,6 +306,7 @@ class Mbarriers:
         states = self._read(part)[0]
         over = (states.missing == 0) & ~self._bytes.needed(part)
         if over.any():
+            self._check_expectations(part.some(over), states.phase[over])
             self._bytes.clear(part.some(over))
             after = States(states.expected[over], states.expected[over], states.phase[over] + 1)
             self._set(part.some(over), after)
@@ -288,6 +334,8 @@ class Mbarriers:
         result[part.lanes] = States(states.expected, states.missing - before, states.phase).words
         for phase, lanes, shift in self._by_phase(part, states.phase):
             self._ordering.arrive(phase, self._grid(lanes), shift, releases=use.orders)
+            if phase in self._expectations:
+                self._end_expectations(phase, lanes % self._machine.shape.blocks + shift, lanes)
             used = self._used(phase)
             used.arrivals.add(use.instruction.line)
             used.arrived[lanes] = True
@@ -300,6 +348,7 @@ class Mbarriers:
             expected = expected - total
         at = part.some(first)
         done = (missing == 0) & ~self._bytes.needed(at)
+        self._check_expectations(at.some(done), states.phase[first][done])
         self._bytes.clear(at.some(done))
         after = States(expected, np.where(done, expected, missing), states.phase[first] + done)
         self._set(at, after)

@@ -32,6 +32,11 @@ class Ordering:
             self._seen[barrier] = np.zeros(self._shape, np.int64)
         return self._seen[barrier]
 
+    def forget(self, barrier: Hashable) -> None:
+        """Stop to follow what threads know about a barrier."""
+        for known in (self._seen, *self._brought.values()):
+            known.pop(barrier, None)
+
     def barrier(self, blocks: Grid | None) -> None:
         """Order all threads of the given blocks (None: of all) that have not exited."""
         self._machine.races.barrier(blocks)
