@@ -112,6 +112,14 @@ _REPAIRS: Mapping[Mistake, str] = {
         "Ask{at} for a rank below the number of blocks in the cluster. In PTX, use `.shared::cluster` for addresses "
         "that come from `mapa`."
     ),
+    Mistake.COPY_SIZE: (
+        "Copy{at} a multiple of 16 bytes, and no more than the tile has. Multiply elements by their size. Load the "
+        "elements that are left with ordinary accesses."
+    ),
+    Mistake.NO_BARRIER: (
+        "Give each barrier memory of its own, and initialise it before its first use{at}. Neither a tile nor a copy "
+        "may write there until `mbarrier.inval` has ended it."
+    ),
     Mistake.PRINTF: "Give `printf`{at} one argument for each conversion in its format.",
     Mistake.ASSERTION: "Let the kernel work without the condition of the assertion{at}, or make the condition true.",
     Mistake.MATRIX: (
@@ -322,6 +330,8 @@ def _spread(launch: Launch) -> list[str]:
 
 
 def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
+    if any(each.facts.mistake is Mistake.NO_BARRIER for each in report.findings):
+        return _repair(Mistake.NO_BARRIER)
     of_copy = leading[0].facts.mistake in {Mistake.TRANSFER, Mistake.EARLY_TRANSFER}
     if of_copy and (step := wrong_bytes(report.findings)) is not None:
         return step

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import NoReturn
 
 import numpy as np
@@ -27,7 +28,7 @@ from kernels.device.memory.parts import access_to, note, note_part, read_part, v
 from kernels.device.memory.tensor_copies import TensorCopy
 from kernels.device.ptx.module import Reached
 from kernels.device.state.accesses import Part
-from kernels.device.state.element_names import element_name
+from kernels.device.state.element_names import barrier_name
 from kernels.device.state.findings import Described
 from kernels.device.state.groups import Started
 from kernels.device.state.machine import Machine, TrapError, stop
@@ -83,6 +84,7 @@ class Mbarriers:
         self._under_way: deque[tuple[Part, Counts]] = deque()
         self._bytes = PhaseBytes(machine.shape)
         self._uses: dict[tuple[str, int], _Uses] = {}
+        self._words: dict[tuple[str, int], Counts] = {}
         self._lives: dict[tuple[str, int], Counts] = {}
         self._started: dict[Hashable, Started] = {}
         self._expectations: dict[Phase, list[_Expectation]] = {}
@@ -148,7 +150,7 @@ class Mbarriers:
                 expected, came = self._bytes.of(name, offset, lane % machine.shape.blocks)
                 needed = int(states.expected[first])
                 yield Awaited(
-                    element_name(part.allocation, offset),
+                    barrier_name(part.allocation, offset),
                     use.instruction.line,
                     use.parity,
                     Incomplete(
@@ -409,7 +411,8 @@ class Mbarriers:
         if (many := total > states.missing).any():
             came, missing, expected = (int(each[many][0]) for each in (total, states.missing, states.expected))
             known = f"It was initialised for {expected:,}" if missing == expected else f"It waits for {missing:,} more"
-            self._misused(use, part.lanes[many], f"{plural(came, 'thread')} arrive at this barrier. {known}.")
+            arrive = "arrives" if came == 1 else "arrive"
+            self._misused(use, part.lanes[many], f"{plural(came, 'thread')} {arrive} at this barrier. {known}.")
         for phase, lanes, _ in self._by_phase(part, states.phase):
             unaware = lanes[self._ordering.seen(phase.barrier).reshape(-1)[lanes] < phase.number]
             if unaware.size:
@@ -435,8 +438,8 @@ class Mbarriers:
         self._machine.findings.add(Verdict.BARRIER_DIVERGENCE, item.line, len(lanes), describe)
         raise TrapError
 
-    def _stop(self, use: MbarrierUse, lanes: NDArray[np.intp], why: str) -> NoReturn:
-        stop(self._machine, use.instruction.line, int(lanes[0]), len(lanes), why)
+    def _stop(self, use: MbarrierUse, lanes: NDArray[np.intp], why: str, mistake: Mistake = Mistake.OTHER) -> NoReturn:
+        stop(self._machine, use.instruction.line, int(lanes[0]), len(lanes), why, mistake)
 
     # -- states -------------------------------------------------------------------------------------------------------
 
@@ -444,15 +447,26 @@ class Mbarriers:
         """Return the barriers of the threads. Stop the kernel if one isn't a barrier."""
         states, valid = self._read(part)
         if valid is not None and not valid.all():
-            bad = np.flatnonzero(~valid)
-            element = part.allocation, int(part.offsets[bad[0]]), int(part.lanes[bad[0]])
-            self._machine.unset.report_memory(use.site.pc, element, len(bad))
+            unset = part.some(~valid)
+            self._machine.unset.report(use.site.pc, len(unset.lanes), partial(self._not_initialised, unset))
             raise TrapError
-        nobody = (states.missing == 0) & (states.expected > 0) & ~self._bytes.needed(part)
-        broken = (states.missing > states.expected) | (states.phase < 0) | nobody
+        broken = np.zeros(len(part.lanes), np.bool_)
+        for words, here, columns in self._kept(part):
+            broken[here] = states.words[here] != words[columns]
         if broken.any():
-            self._stop(use, part.lanes[broken], "it uses a barrier in shared memory that has been overwritten")
+            other = part.some(broken)
+            name = barrier_name(other.allocation, int(other.offsets[0]))
+            why = f"it uses `{name}` as a barrier, but a thread has written something else there"
+            self._stop(use, other.lanes, why, Mistake.NO_BARRIER)
         return states
+
+    def _not_initialised(self, part: Part) -> Described:
+        lane, name = int(part.lanes[0]), barrier_name(part.allocation, int(part.offsets[0]))
+        block, thread = self._machine.geometry.who(lane)
+        message = (
+            f"{self._machine.geometry.lane_name(lane)} uses `{name}` as a barrier, which no thread has initialised."
+        )
+        return Example.at(name, block, (thread,)), message, Facts(Mistake.NO_BARRIER)
 
     def _read(self, part: Part) -> tuple[States, NDArray[np.bool_] | None]:
         data, valid = read_part(self._machine, part, BARRIER_BYTES)
@@ -460,6 +474,18 @@ class Mbarriers:
 
     def _set(self, part: Part, states: States) -> None:
         write_part(self._machine, part, np.ascontiguousarray(states.words).reshape(-1, 1).view(np.uint8))
+        for words, here, columns in self._kept(part):
+            words[columns] = states.words[here]
+
+    def _kept(self, part: Part) -> Iterator[tuple[Counts, NDArray[np.bool_], NDArray[np.intp]]]:
+        """Yield what barriers must hold in each block, with the threads that use them and the blocks of these."""
+        columns = part.copies(self._machine.shape)[1]
+        for offset in np.unique(part.offsets).tolist():
+            here = part.offsets == offset
+            place = part.allocation.name, offset
+            if place not in self._words:
+                self._words[place] = np.full(self._machine.shape.blocks, -1, np.int64)
+            yield self._words[place], here, columns[here]
 
     def _barriers(self, part: Part) -> Counts:
         """Return a number for each thread's barrier, different for each block."""
