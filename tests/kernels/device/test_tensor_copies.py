@@ -470,8 +470,8 @@ _ENDLESS = {"budget": 5_000}
 
 def _stages_story(name: str, wanted: object, old: str, new: str, stages: str = _TWO_STAGES) -> Story:
     assert old in stages
-    described = tensor("M", (16, 64), (16, 4))
-    return story(name, wanted, stages.replace(old, new), described, block=96, shapes={"full": (2,)}, **_ENDLESS)
+    described, shapes = tensor("M", (16, 64), (16, 4)), {"full": (2,), "empty": (2,)}
+    return story(name, wanted, stages.replace(old, new), described, block=96, shapes=shapes, **_ENDLESS)
 
 
 RIGHT.append(_stages_story("one thread arrives for its warp", [1792.0 + 8 * t for t in range(64)], "", "", _OF_WARPS))
