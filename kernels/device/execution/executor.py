@@ -19,7 +19,7 @@ from kernels.device.execution.blocks import CodeBlock, code_blocks
 from kernels.device.execution.counted_run import CountedLowering, CountedMachine, CountedRun
 from kernels.device.execution.idle_loops import looks
 from kernels.device.execution.lower import LoweredStep, Lowering
-from kernels.device.execution.schedule import Budget, BudgetSpentError, ChunkRun, Schedule
+from kernels.device.execution.schedule import Budget, BudgetSpentError, ChunkRun, EndlessWaitError, Schedule
 from kernels.device.memory.placement import Argument, Buffer, Layout
 from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.suspects import SuspectFinder
@@ -152,31 +152,10 @@ def check(program: Program, *, count: bool = False) -> None:
     _prepared(program, count)
 
 
-def run(
-    program: Program,
-    launch: Launch,
-    arguments: Sequence[Argument],
-    buffers: Sequence[Buffer],
-    *,
-    budget: Budget,
-    symbols: Mapping[str, str] | None = None,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
-    state: Mapping[str, bytes] | None = None,
-    schedule: Schedule = Schedule.LOCKSTEP,
-    warp_races: Severity = Severity.ERROR,
-    observe: bool = True,
-    races: bool = True,
-    count: bool = False,
-    blocks: Sequence[int] | None = None,
-    wrap: Wrap | None = None,
-    watch: Unwatched | None = None,
-    sizes: str = "",
-    carries: bool = False,
-    multiplies: bool = True,
-) -> Execution:
-    """Run a kernel to its end, whatever it does, and return the results.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to run a launch, and on which memory besides its buffers.
 
-    arguments: one per parameter; a string is the address of the buffer with that name
     symbols: module variable -> name of its buffer
     shapes: the extents of arrays in the source, by their plain names, for naming elements
     state: the contents that an earlier launch left in module variables
@@ -189,29 +168,48 @@ def run(
     sizes: of the case, for messages
     carries: whether a later launch gets all memory, not only values
     multiplies: whether tensor cores change the sums. If not, a large launch can be counted in seconds
+    """
 
+    budget: Budget
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    state: Mapping[str, bytes] = field(default_factory=dict)
+    schedule: Schedule = Schedule.LOCKSTEP
+    warp_races: Severity = Severity.ERROR
+    observe: bool = True
+    races: bool = True
+    count: bool = False
+    blocks: Sequence[int] | None = None
+    wrap: Wrap | None = None
+    watch: Unwatched | None = None
+    sizes: str = ""
+    carries: bool = False
+    multiplies: bool = True
+
+
+def run(
+    program: Program, launch: Launch, arguments: Sequence[Argument], buffers: Sequence[Buffer], options: Options
+) -> Execution:
+    """Run a kernel to its end, whatever it does, and return the results.
+
+    arguments: one per parameter; a string is the address of the buffer with that name
     raise (Unsupported): threads reach a feature that isn't emulated
     """
     _keep_memory()
+    count, wrap = options.count, options.wrap
     prepared = _prepared(program, count) if wrap is None else _Prepared(program, wrap, count=count)
-    chosen: Sequence[int] = range(launch.blocks) if blocks is None else blocks
 
     def run_once(races: Unwatched, followed: frozenset[str], order: Schedule) -> _Launch:
-        # An endless wait in another order proves nothing, so it needn't be long.
-        allowed = budget if order is schedule else replace(budget, alone=0)
-        once = _Launch(
-            prepared, launch, chosen, shapes or {}, allowed, observe=observe, sizes=sizes, multiplies=multiplies
-        )
-        once.execute(arguments, buffers, symbols or {}, state or {}, order, races, followed)
+        once = _Launch(prepared, launch, options, order)
+        once.execute(arguments, buffers, races, followed)
         return once
 
     with np.errstate(all="ignore"):
-        if not (observe and races):
-            names = frozenset(buffer.name for buffer in buffers) if watch else frozenset()
-            return _whole(run_once(watch or Unwatched(), names, schedule).result)
+        if not (options.observe and options.races):
+            names = frozenset(buffer.name for buffer in buffers) if options.watch else frozenset()
+            return _whole(run_once(options.watch or Unwatched(), names, options.schedule).result)
         written = frozenset(buffer.name for buffer in buffers if not buffer.initialised)
-        search = _Search(prepared, run_once, launch.threads, (launch, sizes), written, warp_races, schedule, carries)
-        return _whole(search.result())
+        return _whole(_Search(prepared, run_once, launch, written, options).result())
 
 
 def _whole(result: Execution) -> Execution:
@@ -290,18 +288,13 @@ class _Search:
     """The search for data races in a launch, and for results that depend on the order of its threads.
 
     written: the variables that the launch certainly writes to
-    schedule, carries: see `run`
-    case: the launch and its sizes
     """
 
     prepared: _Prepared
     run_once: _RunOnce
-    threads: int
-    case: object
+    launch: Launch
     written: frozenset[str]
-    severity: Severity
-    schedule: Schedule
-    carries: bool
+    options: Options
 
     def result(self) -> Execution:
         """Run the launch.
@@ -309,7 +302,7 @@ class _Search:
         The order of two atomics differs from run to run. If it may decide anything, the launch is repeated in other
         orders. So it is if threads may do more than wait when the phase of a barrier isn't over.
         """
-        first = self._in_one_order(self.schedule)
+        first = self._in_one_order(self.options.schedule)
         result = first.result
         if errors := result.errors:
             pair = self._unordered() if first.mixed and unset_only(errors) else None
@@ -320,10 +313,11 @@ class _Search:
         if not self.prepared.looks or result.instructions > _MOST_LATE or result.errors or result.others:
             return result
         # Inputs with other values hardly change for what threads wait. So one input of each size is enough.
-        if self.case not in self.prepared.punctual:
+        case = self.launch, self.options.sizes
+        if case not in self.prepared.punctual:
             result = self._with_failed_looks(result, first.late_orders())
             if not result.errors and not result.others:
-                self.prepared.punctual.add(self.case)
+                self.prepared.punctual.add(case)
         return result
 
     def _in_other_orders(self, first: _Ran) -> Execution:
@@ -365,12 +359,12 @@ class _Search:
         return result
 
     def _differ(self, ran: Execution, other: Execution) -> bool:
-        return differ(ran.values, other.values) or (self.carries and _leaves_other(ran, other))
+        return differ(ran.values, other.values) or (self.options.carries and _leaves_other(ran, other))
 
     def _in_one_order(self, order: Schedule) -> _Ran:
         """Run the launch with its threads in one order."""
         # Signatures of intervals don't name the number of threads in a block.
-        clean, written = self.prepared.clean.setdefault(self.threads, set()), self.written
+        clean, written = self.prepared.clean.setdefault(self.launch.threads, set()), self.written
         finder = SuspectFinder(self.prepared.polls, clean)
         first = self.run_once(finder, written, order)
         # Global memory is followed only from the first write on, because inputs are usually never written.
@@ -386,7 +380,7 @@ class _Search:
         if not suspects:
             return ran(first.result, synchronises=False)
         written |= suspects.block.keys() | suspects.grid.keys()
-        exact = RaceObserver(self.prepared.lowering.program, self.severity, suspects)
+        exact = RaceObserver(self.prepared.lowering.program, self.options.warp_races, suspects)
         try:
             result = self.run_once(exact, written, order).result
         except Unsupported:
@@ -399,12 +393,12 @@ class _Search:
     def _unordered(self) -> Finding | None:
         """Return two atomics whose order is open and that don't commute; None if there are too many to compare."""
         finder = SuspectFinder(self.prepared.polls, set(), by_order=True)
-        written = self.written | self.run_once(finder, self.written, self.schedule).missed
+        written = self.written | self.run_once(finder, self.written, self.options.schedule).missed
         suspects = finder.result()
         written |= suspects.block.keys() | suspects.grid.keys()
-        exact = RaceObserver(self.prepared.lowering.program, self.severity, suspects, by_order=True)
+        exact = RaceObserver(self.prepared.lowering.program, self.options.warp_races, suspects, by_order=True)
         try:
-            findings = self.run_once(exact, written, self.schedule).result.findings
+            findings = self.run_once(exact, written, self.options.schedule).result.findings
         except Unsupported:
             return None
         return next((finding for finding in findings if finding.kind is Verdict.ORDER_DEPENDENT), None)
@@ -441,32 +435,24 @@ class _Launch:
     result: Execution
     missed: frozenset[str]
 
-    def __init__(
-        self,
-        prepared: _Prepared,
-        launch: Launch,
-        blocks: Sequence[int],
-        shapes: Mapping[str, tuple[int, ...]],
-        budget: Budget,
-        *,
-        observe: bool,
-        sizes: str,
-        multiplies: bool = True,
-    ) -> None:
-        self._observe, self._multiplies = observe, multiplies
+    def __init__(self, prepared: _Prepared, launch: Launch, options: Options, schedule: Schedule) -> None:
+        self._options, self._schedule = options, schedule
         self._prepared = prepared
         self._program = prepared.lowering.program
         self._asked = launch
         declared = self._program.bounds.cluster
         launch = replace(launch, cluster=triple(declared)) if declared else launch
+        blocks = range(launch.blocks) if options.blocks is None else options.blocks
         # Clusters that don't fit never run.
         blocks = blocks if self._bounds_problem() is not None else by_cluster(launch, blocks)
         self._launch = launch
         self._blocks = blocks
         self._counting = prepared.counting(blocks, launch.threads)
-        self._budget = budget
-        self._layout = Layout(self._program, launch, shapes, observe=observe)
-        self._findings = Findings(sizes, prepared.callers)
+        # An endless wait in another order proves nothing, so it needn't be long.
+        usual = schedule is options.schedule
+        self._budget = options.budget if usual else replace(options.budget, alone=0)
+        self._layout = Layout(self._program, launch, options.shapes, observe=options.observe)
+        self._findings = Findings(options.sizes, prepared.callers)
         self._printer = Printer()
         self._instructions = 0
         self.asked_who_is_active = False
@@ -474,38 +460,31 @@ class _Launch:
         self._reached: Unsupported | None = None
 
     def execute(
-        self,
-        arguments: Sequence[Argument],
-        buffers: Sequence[Buffer],
-        symbols: Mapping[str, str],
-        state: Mapping[str, bytes],
-        schedule: Schedule,
-        races: Unwatched,
-        followed: frozenset[str],
+        self, arguments: Sequence[Argument], buffers: Sequence[Buffer], races: Unwatched, followed: frozenset[str]
     ) -> None:
-        self._layout.place(arguments, buffers, symbols, state, followed)
+        self._layout.place(arguments, buffers, self._options.symbols, self._options.state, followed)
         for name, line in self._prepared.places:
             self._findings.add(Verdict.ORDER_DEPENDENT, line, 1, partial(_place_text, name), severity=Severity.WARNING)
         problem = self._bounds_problem()
         if problem is not None:
             self._findings.add(Verdict.RESOURCE_LIMIT, None, 1, lambda: problem)
         else:
-            self._run(schedule, races)
+            self._run(races)
         self.result = self._execution(buffers)
         self.missed = self._layout.missed()
 
-    def _run(self, schedule: Schedule, races: Unwatched) -> None:
+    def _run(self, races: Unwatched) -> None:
         # The budget of one thread can't stop a launch with millions of short blocks.
         left = self._budget.instructions * _TOTAL_FACTOR + self._budget.alone
         if (self._chunk_count() - 1) * _CHUNK_COST >= left:
             left = min(left, _DOOMED_CHUNKS * _CHUNK_COST)
         try:
-            for machine in self._chunks(races, schedule):
+            for machine in self._chunks(races):
                 if left <= 0:
                     self._report_total()
                     break
                 # A chunk has a fixed cost in Python, even if its threads return at once.
-                left -= max(_CHUNK_COST, self._run_chunk(machine, schedule))
+                left -= max(_CHUNK_COST, self._run_chunk(machine))
         except TrapError:
             races.finish()
         except Reached as reason:
@@ -513,6 +492,10 @@ class _Launch:
             self._reached = reason
             text = str(reason)
             self._findings.add(Verdict.UNSUPPORTED, reason.line, 1, lambda: (Example(), text))
+        except EndlessWaitError as endless:
+            races.finish()
+            wait = endless.described
+            self._findings.add(Verdict.TIME_LIMIT, endless.line, 1, lambda: wait)
         except BudgetSpentError as spent:
             races.finish()
             self._report_budget(machine, spent)
@@ -557,9 +540,9 @@ class _Launch:
             problem = "`__cluster_dims__()` leaves the size of a cluster to the launch. Add `cluster=` to its comment."
         return (Example(), problem, Facts(Mistake.CLUSTER_SIZE)) if problem else None
 
-    def _run_chunk(self, machine: Machine, schedule: Schedule) -> int:
+    def _run_chunk(self, machine: Machine) -> int:
         kind = ChunkRun if self._counting is None else CountedRun
-        chunk = kind(self._prepared.lowering, self._prepared.blocks, machine, schedule, self._budget)
+        chunk = kind(self._prepared.lowering, self._prepared.blocks, machine, self._schedule, self._budget)
         try:
             chunk.run()
         finally:
@@ -586,8 +569,6 @@ class _Launch:
 
     def _report_budget(self, machine: Machine, spent: BudgetSpentError) -> None:
         def describe() -> Described:
-            if spent.wait is not None:
-                return spent.wait
             block, thread = machine.geometry.who(spent.lane)
             message = (
                 f"{machine.geometry.lane_name(spent.lane)} is still running after"
@@ -603,8 +584,8 @@ class _Launch:
     def _chunk_count(self) -> int:
         return -(-len(self._blocks) // self._layout.columns())
 
-    def _chunks(self, races: Unwatched, schedule: Schedule) -> Iterator[Machine]:
-        columns = self._layout.columns()
+    def _chunks(self, races: Unwatched) -> Iterator[Machine]:
+        columns, schedule = self._layout.columns(), self._schedule
         # Blocks of a chunk run side by side. In a serial schedule they take turns, too.
         if schedule.group and not schedule.late and len(self._blocks) <= _MOST_IN_TURN:
             columns = self._launch.cluster_blocks
@@ -613,7 +594,7 @@ class _Launch:
         for first in reversed(every) if backwards else every:
             numbers = np.array(self._blocks[first : first + columns], np.int64)
             machine = self._machine(Geometry(self._launch, Shape(self._launch.threads, len(numbers)), numbers))
-            machine.backwards, machine.multiplies = backwards, self._multiplies
+            machine.backwards, machine.multiplies = backwards, self._options.multiplies
             machine.alternates = schedule is Schedule.REVERSED
             races.start(machine)
             machine.races = races
@@ -621,7 +602,7 @@ class _Launch:
             for register in self._prepared.unset:
                 # On a GPU the register holds anything. Zero makes every run the same.
                 machine.registers[register] = uniform(0, self._program.widths[register])
-                if self._observe:
+                if self._options.observe:
                     machine.unset.start(register)
             if self._counting is not None:
                 self._counting.start(machine, first)

@@ -106,17 +106,22 @@ class Budget:
 
 
 class BudgetSpentError(Exception):
-    """The kernel has executed too many instructions, or all threads wait. `line` is where it was.
+    """A thread has executed too many instructions. `line` is where it was."""
 
-    wait: the description of the barrier for which it waits; None if it doesn't wait for one
-    """
-
-    def __init__(self, line: int | None, lane: int, instructions: int, wait: Described | None = None) -> None:
+    def __init__(self, line: int | None, lane: int, instructions: int) -> None:
         super().__init__("instruction budget spent")
         self.instructions = instructions
         self.line = line
         self.lane = lane
-        self.wait = wait
+
+
+class EndlessWaitError(Exception):
+    """Threads wait at `line` for a barrier in shared memory that can't complete. `described` says what it lacks."""
+
+    def __init__(self, line: int | None, described: Described) -> None:
+        super().__init__("a wait without end")
+        self.line = line
+        self.described = described
 
 
 class ChunkRun:
@@ -220,7 +225,7 @@ class ChunkRun:
         if len(waits) > (len(paths) - 1 if self._late else 0):
             raise self._endless(waits)
 
-    def _endless(self, waits: Sequence[tuple[Instruction, Mask | None]]) -> BudgetSpentError:
+    def _endless(self, waits: Sequence[tuple[Instruction, Mask | None]]) -> EndlessWaitError:
         """Describe the barrier that can't complete, among those for which threads of one cluster wait."""
         machine = self._machine
         first, size = int(machine.active(waits[0][1])[0]), machine.launch.cluster_blocks
@@ -240,7 +245,7 @@ class ChunkRun:
             if (lanes := np.flatnonzero(grid & own)).size
             for item in self._lowering.program.instructions[pc : pc + 1]
         )
-        return BudgetSpentError(found.line, first, self.instructions, described(machine, found, others))
+        return EndlessWaitError(found.line, described(machine, found, others))
 
     def _note_wait(self, block: CodeBlock, target: int) -> None:
         """Note that threads repeat a loop that waits for others."""

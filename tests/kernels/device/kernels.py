@@ -16,7 +16,7 @@ import numpy as np
 
 from kernels.compile.bundle import header_texts
 from kernels.compile.compilation import Compilation, compile_source
-from kernels.device import Budget, Buffer, Execution, Program, load_program, run
+from kernels.device import Budget, Buffer, Execution, Options, Program, load_program, run
 from kernels.exercise.tensor_map import MAP_TYPE, TensorMap
 from kernels.facts import Mistake
 from kernels.launch import Launch
@@ -89,7 +89,7 @@ class Device:
         launch = Launch(triple(grid), triple(block), shared, triple(cluster))
         prepared = program(text, self.arch, defines)
         limit = budget if isinstance(budget, Budget) else Budget(budget)
-        execution = run(prepared, launch, ("M", "P", n, *maps), buffers, budget=limit, **options)
+        execution = run(prepared, launch, ("M", "P", n, *maps), buffers, Options(budget=limit, **options))
         for finding in execution.findings:
             assert SENTENCES.fullmatch(finding.message), finding.message
         return execution

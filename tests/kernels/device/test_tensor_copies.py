@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.device import Argument, Budget, Buffer, run
+from kernels.device import Argument, Budget, Buffer, Options, run
 from kernels.device.counting.counts import ACCESS_FIELDS, Verb
 from kernels.exercise.tensor_map import TensorMap, rows_apart
 from kernels.exercise.values import ElementType
@@ -426,7 +426,7 @@ def test_a_reduction(device, c_type, element, what):
     text, arrays, arguments = reduction(c_type, element, what)
     buffers = [Buffer(name, array, initialised=True) for name, array in arrays.items()]
 
-    execution = run(program(text, device.arch), REDUCING, arguments, buffers, budget=Budget(100_000))
+    execution = run(program(text, device.arch), REDUCING, arguments, buffers, Options(budget=Budget(100_000)))
 
     assert execution.findings == ()
     assert execution.values["M"].tolist() == reduced(element, what).tolist()
@@ -436,7 +436,7 @@ def test_a_reduction_that_stops_a_gpu(device):
     text, arrays, arguments = reduction("long long", ElementType.LONG, "add")
     buffers = [Buffer(name, array, initialised=True) for name, array in arrays.items()]
 
-    execution = run(program(text, device.arch), REDUCING, arguments, buffers, budget=Budget(100_000))
+    execution = run(program(text, device.arch), REDUCING, arguments, buffers, Options(budget=Budget(100_000)))
 
     assert [finding.kind for finding in execution.findings] == [Verdict.RUNTIME_ERROR]
 
