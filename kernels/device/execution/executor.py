@@ -45,6 +45,9 @@ _PLACES = frozenset({"%warpid", "%smid"})
 _BRIEF = 20_000
 """Instructions of all threads of a launch that is short enough to run thread by thread."""
 
+_MOST_ALONE = 128
+"""Threads of a block that may run one by one to let waits fail."""
+
 _MOST_LATE = 500_000
 """Instructions of all threads of a launch that may run again to let waits fail."""
 
@@ -276,10 +279,11 @@ class _Ran:
             yield Schedule.THREAD_SERIAL
             yield Schedule.THREAD_SERIAL_REVERSED
 
-    def late_orders(self) -> Iterator[Schedule]:
-        """Yield orders in which waits fail."""
+    def late_orders(self, threads: int) -> Iterator[Schedule]:
+        """Yield orders in which waits fail. threads: of a block"""
         yield from (Schedule.WARP_LATE, Schedule.WARP_LATE_REVERSED)
-        if self.result.instructions <= _BRIEF and not self.asked_who_is_active:
+        brief = self.result.instructions <= _BRIEF and threads <= _MOST_ALONE
+        if brief and not self.asked_who_is_active:
             yield from (Schedule.THREAD_LATE, Schedule.THREAD_LATE_REVERSED)
 
 
@@ -315,7 +319,7 @@ class _Search:
         # Inputs with other values hardly change for what threads wait. So one input of each size is enough.
         case = self.launch, self.options.sizes
         if case not in self.prepared.punctual:
-            result = self._with_failed_looks(result, first.late_orders())
+            result = self._with_failed_looks(result, first.late_orders(self.launch.threads))
             if not result.errors and not result.others:
                 self.prepared.punctual.add(case)
         return result
