@@ -280,7 +280,7 @@ class _Ran:
             yield Schedule.THREAD_SERIAL_REVERSED
 
     def late_orders(self, threads: int) -> Iterator[Schedule]:
-        """Yield orders in which waits fail. threads: of a block"""
+        """Yield orders in which waits fail. `threads` are in a block."""
         yield from (Schedule.WARP_LATE, Schedule.WARP_LATE_REVERSED)
         brief = self.result.instructions <= _BRIEF and threads <= _MOST_ALONE
         if brief and not self.asked_who_is_active:
