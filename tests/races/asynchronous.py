@@ -496,7 +496,11 @@ class _Draft:
             self.load()
             barrier = next((each for each in self.loads if each.started), barrier)
         else:
-            barrier = self.random.choice(self.syncs)
+            # In large blocks, the device lets warps take turns, but no lanes.
+            far = [each for each in self.syncs if each.arrive in {"true", "t % 32 == 0"} or not self.multiplies]
+            if not far:
+                return
+            barrier = self.random.choice(far)
             self.step_of_part("PUT", "true")
             self.use(barrier, barrier.arrive, f'ARRIVE({barrier.number}, "");', Arrive(barrier.key))
             barrier.started = True

@@ -45,7 +45,7 @@ _PLACES = frozenset({"%warpid", "%smid"})
 _BRIEF = 20_000
 """Instructions of all threads of a launch that is short enough to run thread by thread."""
 
-_MOST_ALONE = 128
+_MOST_ALONE = 64
 """Threads of a block that may run one by one to let waits fail."""
 
 _MOST_LATE = 500_000

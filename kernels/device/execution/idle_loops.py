@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kernels.device.ptx.module import Immediate, Instruction, Operand, Register, Symbol
 from kernels.device.ptx.program import Program, reads, results
@@ -16,6 +16,7 @@ _ACTS = re.compile(
 _WAIT = re.compile(r"mbarrier\.(test|try)_wait\b")
 _COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {"setp.eq": operator.eq, "setp.ne": operator.ne}
 _LONGEST_WAY = 200
+_LOADS = {"ld", "mbarrier"}
 
 
 def only_waits(program: Program, first: int, last: int) -> bool:
@@ -40,7 +41,7 @@ def looks(program: Program) -> frozenset[int]:
 
 def _only_repeats(program: Program, wait: int) -> bool:
     """Whether all ways from the failure of a wait lead back to it, have no effect, and leave its operands alone."""
-    items, inputs = program.instructions, set(reads(program.instructions[wait]))
+    items = program.instructions
     ways = [(wait + 1, dict.fromkeys(results(items[wait]), 0))]
     passed: set[tuple[int, frozenset[tuple[str, int]]]] = set()
     while ways:
@@ -51,11 +52,22 @@ def _only_repeats(program: Program, wait: int) -> bool:
         passed.add(way)
         if len(passed) > _LONGEST_WAY or pc == len(items) or _ACTS.match(items[pc].opcode + "."):
             return False
-        # A constant or an address that is set again is the same.
-        if inputs.intersection(results(items[pc])) and not (items[pc].head == "mov" and not reads(items[pc])):
-            return False
         ways += _ways(program, pc, known)
-    return True
+    return _keeps(reads(items[wait]), [items[pc] for pc in sorted({pc for pc, _ in passed})])
+
+
+def _keeps(names: Sequence[str], loop: Sequence[Instruction]) -> bool:
+    """Whether registers have the same values in each round of a loop, perhaps computed again."""
+    makers: dict[str, list[Instruction]] = {}
+    for item in loop:
+        for name in results(item):
+            makers.setdefault(name, []).append(item)
+    left = {name: made[0] for name, made in makers.items() if len(made) == 1 and made[0].head not in _LOADS}
+    changing = set(makers)
+    while same := [name for name, item in left.items() if changing.isdisjoint(reads(item))]:
+        changing.difference_update(same)
+        left = {name: item for name, item in left.items() if name in changing}
+    return changing.isdisjoint(names)
 
 
 def _ways(program: Program, pc: int, known: dict[str, int]) -> Iterator[tuple[int, dict[str, int]]]:

@@ -213,7 +213,7 @@ STORIES = [
     load(tile + 32, M + 32, 128, bar);
   }
   if (t == 32) come(bar);"""),
-            ("bytes expected before the other threads of the warp arrive", list(range(64)), """
+            ("bytes expected before another lane may arrive", list(range(64)), """
   if (t == 0) { come(bar); expect_only(bar, 256); load(tile, M, 256, bar); }
   __syncwarp();
   if (t == 1) come(bar);"""),
