@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kernels.device.execution.idle_loops import looks
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, line, lines, only
+from tests.kernels.device.kernels import HEAD, THREAD, line, lines, only, program
 
 BEFORE = r"""typedef unsigned long long Token;
 __device__ unsigned at(void* p) { return (unsigned)__cvta_generic_to_shared(p); }
@@ -119,3 +120,19 @@ P[k] = tile[k];""",
 )
 def test_code_that_is_right_whether_a_wait_fails(device, giver, body):
     assert device.output(kernel(giver, body), block=64) == list(range(32))
+
+
+@pytest.mark.parametrize(
+    ("body", "number"),
+    [
+        ("for (int i = 0; i < 2; ++i) wait(bar + i, i);", 0),
+        ('asm volatile("{.reg .pred p; A: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @p bra B; bra A; B: }" '
+         ':: "r"(at(bar)) : "memory");', 0),
+        ("while (!over(bar, 0)) __nanosleep(20);", 0),
+        ("if (!over(bar, 0)) wait(bar, 0);", 1),
+        ("while (!over(bar, 0)) P[k] = 0;", 1),
+        ("int i = 0;\nwhile (!over(bar + i % 2, 0)) ++i;", 1),
+    ],
+)  # fmt: skip
+def test_only_waits_whose_failure_matters_run_again(device, body, number):
+    assert len(looks(program(kernel("first", body), device.arch))) == number
