@@ -9,6 +9,7 @@ from kernels.device.memory.placement import Argument, Buffer
 from kernels.device.ptx.expansion import load_program
 from kernels.device.ptx.module import Malformed, Unsupported
 from kernels.device.ptx.program import Program
+from kernels.device.tensor.open_places import elsewhere, first_use
 
 __all__ = [
     "Argument",
@@ -22,6 +23,8 @@ __all__ = [
     "Schedule",
     "Unsupported",
     "check",
+    "elsewhere",
+    "first_use",
     "load_program",
     "run",
     "run_in_turn",

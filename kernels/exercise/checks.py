@@ -243,7 +243,7 @@ def _check_maps(exercise: Exercise, tile: int, sizes: Mapping[str, int], names: 
             tensor_map = rule.resolve(operand, names)
             rows, columns = operand.shape(names)
             problem = tensor_map.problem
-            if (count := prod(tensor_map.extents)) != rows * columns:
+            if (count := prod(tensor_map.extents) * tensor_map.place // operand.type.bytes) != rows * columns:
                 problem = f"the extents make {count:,} elements, but `{operand.name}` has {rows * columns:,}"
             if problem:
                 values = {exercise.tile_name: tile, **exercise.macros, **sizes}

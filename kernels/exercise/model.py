@@ -184,6 +184,7 @@ class MapRule:
     """A tensor map of an operand. box, extents: the contiguous dimension first.
 
     extents: of the tensor; none for the operand's own
+    interleave: as in TensorMap
     """
 
     operand: str
@@ -191,6 +192,7 @@ class MapRule:
     swizzle: Expression
     nan: bool = False
     extents: tuple[Expression, ...] = ()
+    interleave: int = 0
 
     def resolve(self, operand: Operand, names: Mapping[str, int]) -> TensorMap:
         """The tensor map for these sizes, macros and tile.
@@ -202,10 +204,11 @@ class MapRule:
             operand=self.operand,
             type=operand.type,
             extents=extents,
-            strides=rows_apart(extents, operand.type.bytes),
+            strides=rows_apart(extents, self.interleave or operand.type.bytes),
             box=tuple(side.evaluate(names) for side in self.box),
             swizzle=self.swizzle.evaluate(names),
             nan=self.nan,
+            interleave=self.interleave,
         )
 
 

@@ -65,13 +65,14 @@ def read_parameter(table: Table, names: tuple[str, ...]) -> Parameter:
 
 
 def _map(table: Table, names: tuple[str, ...]) -> MapRule:
-    table.only("operand", "box", "swizzle", "outside", "extents")
+    table.only("operand", "box", "swizzle", "outside", "extents", "interleave")
     return MapRule(
         operand=table.name("operand"),
         box=table.dimensions("box", names, MOST_DIMENSIONS),
         swizzle=table.expression("swizzle", names, default="0"),
         nan=table.choice("outside", Outside, default=Outside.ZERO) is Outside.NAN,
         extents=table.dimensions("extents", names, MOST_DIMENSIONS) if table.has("extents") else (),
+        interleave=table.integer_or_none("interleave") or 0,
     )
 
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kernels.device.ptx.module import Malformed, Unsupported
 from kernels.device.ptx.program import Program
-from kernels.device.tracing.provenance import Coordinates, Factor, Term, Trace, TracedFetch
+from kernels.device.tracing.provenance import Coordinates, Element, Factor, Terms, Trace, TracedFetch
 from kernels.device.tracing.tracing import trace
 from kernels.evidence import Accumulation, BlockPhase, Fetch, Phase, PhaseTable
 from kernels.exercise import Layout
@@ -74,14 +77,14 @@ def table_of(followed: Trace, matrices: Sequence[MatrixPlan], *, sizes: Mapping[
     records = 0
     blocks = _by_block(followed)
     for number, (block, work) in enumerate(blocks):
-        made = _block_phases(block, work, names)
+        made = _block_phases(block, work, followed, names)
         records += sum(len(each.fetches) + len(each.accumulations) for each in made.values())
         if number and records > _MOST_RECORDS:
             notes.append(f"Only the first {number} of {len(blocks)} blocks are listed.")
             break
         for phase, entry in made.items():
             phases[phase].append(entry)
-    if any(_fetches_ahead(work) for _, work in blocks):
+    if any(_fetches_ahead(work, followed.factors) for _, work in blocks):
         notes.append(_AHEAD)
     if phases and not followed.fetches:
         notes.append(_NO_FETCHES)
@@ -147,67 +150,79 @@ def _cell_extents(followed: Trace) -> dict[str, tuple[int, int]]:
 # -- one block --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Work:
-    """The work of one block. terms: by accumulator, whose target is in `targets`."""
+    """The work of one block."""
 
-    fetches: list[TracedFetch] = field(default_factory=list)
-    terms: list[tuple[int, Term]] = field(default_factory=list)
-    targets: dict[int, tuple[str, int] | None] = field(default_factory=dict)
+    fetches: Sequence[TracedFetch]
+    terms: Terms
 
 
 def _by_block(followed: Trace) -> list[tuple[Coordinates, _Work]]:
     """Return the work of each block, row by row."""
-    found: dict[Coordinates, _Work] = defaultdict(_Work)
-    used: set[int] = set()
-    for number, total in enumerate(followed.sums):
-        target = None if total.target is None else (total.target.name, total.target.index)
-        if target is None and not any(_is_product(term) for term in total.terms):
-            continue
-        for term in total.terms:
-            work = found[term.block]
-            work.terms.append((number, term))
-            work.targets[number] = target
-            used.update(factor.fetch for factor in term.factors)
+    terms = followed.terms
+    terms = terms[_matters(followed)[terms.accumulator]]
+    used = {followed.factors[row].fetch for row in np.unique([terms.one, terms.two]).tolist() if row >= 0}
+    fetches: dict[Coordinates, list[TracedFetch]] = defaultdict(list)
     for fetch in followed.fetches:
         if fetch.element is not None or fetch.number in used:
-            found[fetch.block].fetches.append(fetch)
-    return sorted(found.items(), key=lambda item: item[0][::-1])
+            fetches[fetch.block].append(fetch)
+    of_block = {_coordinates(number, followed.launch.grid): number for number in np.unique(terms.block).tolist()}
+    return [
+        (block, _Work(fetches[block], terms[terms.block == of_block.get(block, -1)]))
+        for block in sorted(fetches.keys() | of_block.keys(), key=lambda block: block[::-1])
+    ]
 
 
-def _is_product(term: Term) -> bool:
-    """Whether a term can matter: threads outside the matrix only add zeros."""
-    return len(term.factors) > 1 and all(factor.element is not None for factor in term.factors)
+def _matters(followed: Trace) -> NDArray[np.bool_]:
+    """Which accumulators matter: not those of threads outside the matrix, which only add zeros."""
+    terms = followed.terms
+    known = np.array([*(factor.element is not None for factor in followed.factors), False])
+    products = known[terms.one] & known[terms.two]
+    found = np.array([target is not None for target in followed.targets], np.bool_)
+    found[terms.accumulator[products]] = True
+    return found
 
 
-def _block_phases(block: Coordinates, work: _Work, names: _Names) -> dict[int, BlockPhase]:
-    intervals = _phase_of_interval(work)
-    of_fetch = _phase_of_fetch(work, intervals)
+def _coordinates(number: int, extent: Coordinates) -> Coordinates:
+    x, y, _ = extent
+    return number % x, number // x % y, number // (x * y)
+
+
+def _block_phases(block: Coordinates, work: _Work, followed: Trace, names: _Names) -> dict[int, BlockPhase]:
+    intervals = _phase_of_interval(work, followed.factors)
+    of_fetch = _phase_of_fetch(work, followed.factors, intervals)
     fetches: dict[int, list[TracedFetch]] = defaultdict(list)
-    terms: dict[int, dict[tuple[Coordinates, int], list[Term]]] = defaultdict(lambda: defaultdict(list))
     for fetch in work.fetches:
         fetches[of_fetch[fetch.number]].append(fetch)
-    for number, term in work.terms:
-        terms[intervals[term.interval]][term.thread, number].append(term)
+    phases = np.array([intervals[each] for each in work.terms.interval.tolist()], np.int64)
     return {
         phase: BlockPhase(
             block,
             tuple(_fetch(each, names) for each in sorted(fetches[phase], key=lambda f: (f.thread[::-1], f.number))),
-            _accumulations(terms[phase], work, names),
+            _accumulations(work.terms[phases == phase], followed, names),
         )
-        for phase in fetches.keys() | terms.keys()
+        for phase in fetches.keys() | set(phases.tolist())
     }
 
 
-def _phase_of_interval(work: _Work) -> dict[int, int]:
+def _versions(terms: Terms, factors: Sequence[Factor]) -> Mapping[int, set[int]]:
+    """Return the fetches that are used in each interval between barriers; -1 stands for all other factors."""
+    found: dict[int, set[int]] = defaultdict(set)
+    for rows in (terms.one, terms.two):
+        pairs = np.unique((terms.interval * len(factors) + rows)[rows >= 0])
+        for interval, row in (divmod(pair, len(factors)) for pair in pairs.tolist()):
+            found[interval].add(factors[row].fetch)
+    return found
+
+
+def _phase_of_interval(work: _Work, factors: Sequence[Factor]) -> dict[int, int]:
     """Return the phase of each interval between barriers that has sums.
 
     A phase begins with the first use of cells in three cases. Something was fetched since the last phase began to
     compute. Or these cells were filled at another time. Or they belong to other tiles.
     """
-    versions: dict[int, set[int]] = defaultdict(set)
-    for _, term in work.terms:
-        versions[term.interval].update(factor.fetch for factor in term.factors)
+    versions = _versions(work.terms, factors)
     filled = {fetch.number: fetch for fetch in work.fetches}
     found: dict[int, int] = {}
     phase, began = 0, -1
@@ -226,12 +241,12 @@ def _phase_of_interval(work: _Work) -> dict[int, int]:
     return found
 
 
-def _phase_of_fetch(work: _Work, intervals: Mapping[int, int]) -> dict[int, int]:
+def _phase_of_fetch(work: _Work, factors: Sequence[Factor], intervals: Mapping[int, int]) -> dict[int, int]:
     """Return the phase that first uses each fetch. An unused fetch gets the phase of the fetches made with it."""
     found: dict[int, int] = {}
-    for _, term in sorted(work.terms, key=lambda item: item[1].number):
-        for factor in term.factors:
-            found.setdefault(factor.fetch, intervals[term.interval])
+    for interval, used in sorted(_versions(work.terms, factors).items()):
+        for number in used:
+            found.setdefault(number, intervals[interval])
     together: dict[int, int] = {}
     for fetch in work.fetches:
         if fetch.number in found:
@@ -245,10 +260,10 @@ def _phase_of_fetch(work: _Work, intervals: Mapping[int, int]) -> dict[int, int]
     return found
 
 
-def _fetches_ahead(work: _Work) -> bool:
+def _fetches_ahead(work: _Work, factors: Sequence[Factor]) -> bool:
     """Whether a block loads for a later phase while it computes one."""
-    intervals = _phase_of_interval(work)
-    of_fetch = _phase_of_fetch(work, intervals)
+    intervals = _phase_of_interval(work, factors)
+    of_fetch = _phase_of_fetch(work, factors, intervals)
     return any(of_fetch[fetch.number] > intervals.get(fetch.interval, 1 << 30) for fetch in work.fetches)
 
 
@@ -260,31 +275,41 @@ def _fetch(fetch: TracedFetch, names: _Names) -> Fetch:
     return Fetch(fetch.thread, element, linear, fetch.cell, fetch.line)
 
 
-def _accumulations(
-    terms: Mapping[tuple[Coordinates, int], list[Term]], work: _Work, names: _Names
-) -> tuple[Accumulation, ...]:
-    made: dict[tuple[Coordinates, str], list[Term]] = defaultdict(list)
-    for (thread, number), listed in terms.items():
-        target = work.targets[number]
-        made[thread, "PValue" if target is None else names.element(*target)].extend(listed)
-    order = sorted(made, key=lambda key: (key[0][::-1], cell_place(key[1])))
-    return tuple(_accumulation(thread, target, made[thread, target], names) for thread, target in order)
-
-
-def _accumulation(thread: Coordinates, target: str, terms: list[Term], names: _Names) -> Accumulation:
-    ordered = [
-        replace(term, factors=tuple(sorted(term.factors, key=names.order)))
-        for term in sorted(terms, key=lambda term: term.number)
+def _accumulations(terms: Terms, followed: Trace, names: _Names) -> tuple[Accumulation, ...]:
+    """Return what each thread adds to each target, by thread and place. Targets without an element are one."""
+    targets = list(dict.fromkeys(followed.targets))
+    of_target = {target: number for number, target in enumerate(targets)}
+    target = np.array([of_target[each] for each in followed.targets], np.int64)[terms.accumulator]
+    order = np.lexsort((terms.number, target, terms.thread))
+    ends = np.flatnonzero(np.diff(terms.thread[order]) | np.diff(target[order])) + 1
+    made = [
+        _accumulation(targets[target[rows[0]]], terms[rows], followed, names)
+        for rows in np.split(order, ends)
+        if len(rows)
     ]
-    in_cells = any(factor.cell for term in ordered for factor in term.factors)
-    cells = _added(ordered, lambda factor: factor.cell or names.of_factor(factor))
-    elements = _added(ordered, names.of_factor)
-    return Accumulation(thread, target, cells if in_cells else "", elements, ordered[0].line)
+    return tuple(sorted(made, key=lambda each: (each.thread[::-1], cell_place(each.target))))
 
 
-def _added(terms: Sequence[Term], name: Callable[[Factor], str]) -> str:
+def _accumulation(target: Element | None, terms: Terms, followed: Trace, names: _Names) -> Accumulation:
+    thread = _coordinates(int(terms.thread[0]), followed.launch.block)
+    name = "PValue" if target is None else names.element(target.name, target.index)
+    pairs = zip(terms.one.tolist(), terms.two.tolist(), strict=True)
+    products = [[followed.factors[row] for row in pair if row >= 0] for pair in pairs]
+    in_cells = any(factor.cell for each in products for factor in each)
+    signs = terms.negative.tolist()
+    elements = _added(products, signs, names, names.of_factor)
+    cells = _added(products, signs, names, lambda factor: factor.cell or names.of_factor(factor)) if in_cells else ""
+    return Accumulation(thread, name, cells, elements, int(terms.line[0]) or None)
+
+
+def _added(
+    products: Sequence[Sequence[Factor]], negative: Sequence[bool], names: _Names, name: Callable[[Factor], str]
+) -> str:
     """Return `Mds[0][0]*Nds[0][0] + Mds[0][1]*Nds[1][0]`; only the first of many terms."""
-    shown = terms if len(terms) <= _MOST_TERMS else terms[:_FIRST_TERMS]
-    text = "".join(f" {'-' if term.negative else '+'} {'*'.join(map(name, term.factors))}" for term in shown)
-    text = text.removeprefix(" + ") if not shown[0].negative else "-" + text.removeprefix(" - ")
-    return text if len(shown) == len(terms) else f"{text} + ... ({len(terms)} terms)"
+    shown = products if len(products) <= _MOST_TERMS else products[:_FIRST_TERMS]
+    text = "".join(
+        f" {'-' if minus else '+'} {'*'.join(map(name, sorted(factors, key=names.order)))}"
+        for minus, factors in zip(negative, shown, strict=False)
+    )
+    text = text.removeprefix(" + ") if not negative[0] else "-" + text.removeprefix(" - ")
+    return text if len(shown) == len(products) else f"{text} + ... ({len(products)} terms)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from kernels.facts import Facts, Mistake
 from kernels.source.characters import odd_characters
@@ -117,48 +117,6 @@ def check_blanks(seen: Sequence[VisibleItem]) -> list[Finding]:
         return []
     message = f"`{BLANK}` is a blank from the starter file. Fill it in. Blanks left: {len(lines)}."
     return [Finding(Verdict.REJECTED, message, line=lines[0], count=len(lines))]
-
-
-def check_fragments(tokens: Sequence[Token]) -> list[Finding]:
-    """A remark on elements of `wmma` fragments that are chosen by a number, such as `sums.x[0]`."""
-    declared = set(_fragments(tokens))
-    used = [
-        tokens[at - 2]
-        for at in range(2, len(tokens) - 3)
-        if [tokens[at - 1].text, tokens[at].text, tokens[at + 1].text, tokens[at + 3].text] == [".", "x", "[", "]"]
-        and tokens[at + 2].kind is Kind.NUMBER
-        and _array_before(tokens, at - 2) in declared
-    ]
-    if not used:
-        return []
-    message = (
-        "Here the number of an element of a `wmma` fragment is fixed. CUDA leaves open which element of the matrix "
-        "this is. Treat all elements alike in a loop up to `num_elements`. Or use `mma.sync`: its layout is documented."
-    )
-    return [Finding(Verdict.REJECTED, message, used[0].line, count=len(used), severity=Severity.WARNING)]
-
-
-def _fragments(tokens: Sequence[Token]) -> Iterator[str]:
-    """The names of fragments, each after the closing bracket of its type."""
-    for index, token in enumerate(tokens):
-        if token.text != "fragment" or index + 1 == len(tokens) or tokens[index + 1].text != "<":
-            continue
-        depth = 0
-        for each in tokens[index + 1 :]:
-            if depth == 0 and each.text in {";", ")", "{"}:
-                break
-            depth += (each.text == "<") - (each.text == ">")
-            if depth == 0 and each.kind is Kind.NAME:
-                yield each.text
-
-
-def _array_before(tokens: Sequence[Token], at: int) -> str:
-    """The name before the indices that end here, or here without any."""
-    while at > 0 and tokens[at].text == "]":
-        while at > 0 and tokens[at].text != "[":
-            at -= 1
-        at -= 1
-    return tokens[at].text
 
 
 def check_host_code(tokens: Sequence[Token]) -> list[Finding]:

@@ -25,14 +25,7 @@ from kernels.source.names import Evaluations, Given, Names, names_of
 from kernels.source.paste.decoding import LARGEST_SOURCE, decode
 from kernels.source.paste.left_out import Rest, leave_out
 from kernels.source.paste.repairs import repair_of
-from kernels.source.rules import (
-    check_blanks,
-    check_fragments,
-    check_host_code,
-    check_includes,
-    check_integer_types,
-    check_lines,
-)
+from kernels.source.rules import check_blanks, check_host_code, check_includes, check_integer_types, check_lines
 from kernels.source.text import Comment, Token, scan
 from kernels.verdict import Finding, Verdict, rejected
 
@@ -162,7 +155,6 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
         *_list(renamed),
         *(unread_launch_comments(comments) if plan.launch is None else ()),
         *check_integer_types(seen, tokens),
-        *check_fragments(tokens),
     )
     return findings or Source(
         text=text,

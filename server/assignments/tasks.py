@@ -175,10 +175,10 @@ def tasks_for(session: Session, assignments: Sequence[Assignment], person_id: in
         )
 
 
-def _by_due(task: Task) -> tuple[bool, float, str]:
-    """Sort by the person's own deadline; tasks without one come last."""
+def _by_due(task: Task) -> tuple[bool, float]:
+    """Sort by the person's own deadline; tasks without one come last. Others stay in order, the first created first."""
     due_at = task.deadlines.due_at
-    return due_at is None, 0.0 if due_at is None else due_at.timestamp(), task.slug
+    return due_at is None, 0.0 if due_at is None else due_at.timestamp()
 
 
 @dataclass(frozen=True, slots=True)

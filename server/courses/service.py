@@ -28,7 +28,8 @@ DEVICE_CLASS = r"[a-z0-9][a-z0-9\-]{0,47}"
 """The pattern of a device class, such as h200."""
 
 _DEVICE_CLASS = re.compile(DEVICE_CLASS)
-_BY_DEADLINE = Assignment.due_at.is_(None), Assignment.due_at, Assignment.slug, Assignment.id
+_PLACE = Assignment.position.is_(None), Assignment.position
+_BY_DEADLINE = Assignment.due_at.is_(None), Assignment.due_at, Assignment.course_id, *_PLACE, Assignment.id
 """None last: by default, PostgreSQL puts NULL last and SQLite puts it first."""
 
 
@@ -277,7 +278,7 @@ def arch_of(device_class: str) -> str:
 
 
 def _in_order(query: Select[Assignment]) -> Select[Assignment]:
-    return query.order_by(Assignment.position.is_(None), Assignment.position, *_BY_DEADLINE)
+    return query.order_by(*_PLACE, *_BY_DEADLINE)
 
 
 def _check_slug(slug: str) -> None:

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,8 @@ from kernels.exercise import find_exercise
 from kernels.exercise.model import Operation
 from kernels.judging.inputs import make_inputs
 from kernels.judging.judge import Solve, arguments, buffers, constants, judge_run
-from kernels.judging.plan import CasePlan, Plan
+from kernels.judging.plan import CasePlan, Plan, with_solution
+from kernels.source.source_file import Source, read_source
 from kernels.verdict import Verdict
 from tests.gpu.driver import GPU, GPUError, Kernel
 from tests.gpu.prepare import Chosen, Folder, Prepared, compile_corpus, compile_one, read, write
@@ -33,7 +34,7 @@ from tests.gpu.races import cases_of, executed, expected_mistakes, expected_verd
 from tests.gpu.result import Machine, NotRun, Result
 from tests.gpu.sanitizer import PROGRAM, TOOLS, output_of, watch
 
-_RUNS, _SECONDS, _AT_ONCE = 10, 20, 16
+_RUNS, _SECONDS, _AT_ONCE = 10, 20, 12
 _SOLUTIONS = "solutions"
 
 
@@ -70,13 +71,24 @@ def prepare(folder: Path, architecture: str) -> None:
     made = compile_corpus(folder, architecture, ("wrong",), wanted=lambda entry: "mistake" in entry)
     expected = expected_verdicts()
     chosen = (_with_mistake(folder, each, expected[each.name]) for each in made.kernels)
-    kernels = tuple(each for each in chosen if each is not None)
+    kernels = tuple(_with_solution(each) for each in chosen if each is not None)
     write(folder, Folder(made.compiler, made.architecture, kernels))
     judged = sorted({each.plan.exercise for each in kernels if each.plan.operation is Operation.SOLUTION})
     (folder / _SOLUTIONS).mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as headers:
         solutions = tuple(_solution(folder / _SOLUTIONS, Path(headers), architecture, name) for name in judged)
     write(folder / _SOLUTIONS, Folder(made.compiler, made.architecture, solutions))
+
+
+def _with_solution(kernel: Prepared) -> Prepared:
+    """With the launches of the exercise's solution, if it judges the kernel."""
+    if kernel.plan.operation is not Operation.SOLUTION:
+        return kernel
+    exercise = find_exercise(kernel.plan.exercise)
+    source = read_source(exercise.solution.read_bytes(), exercise)
+    assert isinstance(source, Source), source
+    cases = tuple(with_solution(exercise, source, case) for case in kernel.plan.cases)
+    return replace(kernel, plan=replace(kernel.plan, cases=cases))
 
 
 def _solution(folder: Path, headers: Path, architecture: str, name: str) -> Prepared:
@@ -132,6 +144,8 @@ def _row(folder: Path, kernel: Prepared, expected: str, mistake: str) -> Row:
     if output is None:
         return Row(kernel.name, expected, mistake, (), dict.fromkeys(TOOLS))
     runs = tuple(line == "right" for line in output.splitlines() if line in {"right", "wrong"})
+    if not runs:
+        raise RuntimeError(f"{kernel.name}: {output}")
     return Row(kernel.name, expected, mistake, runs, {tool: watch(tool, folder, kernel, _SECONDS) for tool in TOOLS})
 
 

@@ -41,7 +41,7 @@ PARTS = ("wrong", "right", "cheats", "solutions", "exercises", "hostile")
 TILES = (8, 16, 32)
 SEED = "5eed" * 8
 NO_FILE = "/nonexistent/file"
-_SLOWEST = 8
+_SLOWEST, _TELL_EVERY = 8, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +191,8 @@ def _graded(chosen: list[Subject], arch: str, device_class: str, numbers: Sequen
         outcomes.append(Outcome(subject, seconds, difference))
         if difference:
             print(_difference(outcomes[-1]), file=sys.stderr, flush=True)
+        if len(outcomes) % _TELL_EVERY == 0:
+            print(f"{len(outcomes)} of {len(chosen)}", file=sys.stderr, flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
         cache = Path(folder)

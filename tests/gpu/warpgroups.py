@@ -42,25 +42,35 @@ def opcodes(n: int = 8) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Where the factors are. across: whether a factor's columns are side by side, for 16-bit types."""
+    """Where the factors are.
+
+    lines: of 128 bytes, by which they begin after a multiple of 1,024 bytes
+    base: the line at which the swizzle's pattern begins
+    across: whether a factor's columns are side by side, for 16-bit types
+    """
 
     leading: int = 128
     stride: int = 256
     swizzle: int = 0
+    lines: int = 0
+    base: int = 0
     a_across: bool = False
     b_across: bool = False
     a_in_registers: bool = False
 
     @property
     def bits(self) -> int:
-        return self.leading >> 4 << 16 | self.stride >> 4 << 32 | self.swizzle << 62
+        return self.leading >> 4 << 16 | self.stride >> 4 << 32 | self.base << 49 | self.swizzle << 62
 
 
 def descriptions() -> Iterator[Description]:
     distances = {0: (128 * 9, 128 * 3), 1: (2048, 1024), 2: (1024, 512), 3: (512, 256)}
     for swizzle, (leading, stride) in distances.items():
         for a in (False, True):
-            yield from (Description(leading, stride, swizzle, a, b) for b in (False, True))
+            for b in (False, True):
+                yield Description(leading, stride, swizzle, a_across=a, b_across=b)
+                for lines, base in ((1, 0), (3, 0), (6, 2), (0, 5)):
+                    yield Description(leading, stride, swizzle, lines, base, a, b)
     yield Description(a_in_registers=True)
 
 
@@ -90,7 +100,7 @@ def source(opcode: str, where: Description) -> str:
     for (int i = 0; i < 4; ++i) a[i] = own[i * {_THREADS} + t];
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
-    unsigned base = (unsigned)__cvta_generic_to_shared(s);
+    unsigned base = (unsigned)__cvta_generic_to_shared(s) + {128 * where.lines};
     unsigned long long left = {where.bits}ull | (base >> 4 & 0x3fff);
     unsigned long long right = {where.bits}ull | (base + {_B_AT} >> 4 & 0x3fff);
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");

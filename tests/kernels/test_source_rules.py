@@ -160,22 +160,6 @@ def test_no_remark_on_a_type_that_nvcc_knows(name):
     assert taken(f"__device__ {name} extra;\n{KERNEL}").warnings == ()
 
 
-_FRAGMENT = "void use(float* P) { wmma::fragment<wmma::accumulator, 16, 16, 16, float> one, sums[2][2];\n%s }\n"
-
-
-@pytest.mark.parametrize("use", ["P[0] = one.x[0];", "sums[i][0].x[7] += 1;"])
-def test_an_element_of_a_fragment_with_a_fixed_number_gets_a_remark(use):
-    (remark,) = taken(_FRAGMENT % use + KERNEL).warnings
-    assert (remark.severity, remark.line) == (Severity.WARNING, 2)
-
-
-@pytest.mark.parametrize(
-    "use", ["for (int i = 0; i < one.num_elements; ++i) one.x[i] *= 2;", "other.x[0] = 1;", "P[0] = one.num_elements;"]
-)
-def test_other_uses_of_fragments_get_no_remark(use):
-    assert taken(_FRAGMENT % use + KERNEL).warnings == ()
-
-
 def test_a_probe_for_headers_in_a_condition_is_refused():
     assert only("#if __has_include(</etc/passwd>)\n#endif\n" + KERNEL).message == FORBIDDEN_INCLUDE
 

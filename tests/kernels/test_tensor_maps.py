@@ -22,6 +22,9 @@ SOLUTION = EXERCISE.solution.read_text("utf-8")
 COMMENT = "//!tilelab"
 
 
+_SLICES = 'interleave = 16, extents = "(rows, depth/8, 1)"'
+
+
 def read(text: str) -> Source | list[Finding]:
     return read_source(text.encode(), EXERCISE)
 
@@ -69,7 +72,7 @@ def test_a_comment_chooses_box_and_swizzle():
     ("comment", "words"),
     [
         ("box.mapM=(60, 64)", "a multiple of 8"),
-        ("box.mapM=(32, 64)", "rows of as many"),
+        ("box.mapM=(128, 64)", "at most as many"),
         ("box.mapM=(64, 257)", "256 elements"),
         ("box.mapM=64 swizzle.mapM=0", "2 dimensions"),
         ("swizzle.mapM=96", "must be one of"),
@@ -108,6 +111,13 @@ def test_a_key_for_a_map_has_one_name_and_occurs_once(body):
         ('swizzle = "2*TILE_K" }', 'swizzle = "TILE_K" }', "parameters[0].map"),
         ('swizzle = "2*TILE_K" }', 'swizzle = "2*TILE_K", extents = "(depth, rows + 1)" }', "parameters[0].map"),
         ('swizzle = "2*TILE_K" }', 'swizzle = "2*TILE_K", outside = "one" }', "parameters[0].map.outside"),
+        ('swizzle = "2*TILE_K" }', 'swizzle = "2*TILE_K", interleave = 16 }', "parameters[0].map"),
+        ('(TILE_K, TILE_M)", swizzle = "2*TILE_K" }', f'(TILE_M, 2, 1)", {_SLICES} }}', "parameters[0].map"),
+        (
+            '(TILE_K, TILE_M)", swizzle = "2*TILE_K" }',
+            f'(TILE_M, 1, 1)", {_SLICES.replace("16", "32")} }}',
+            "parameters[0].map",
+        ),
         ('swizzle = "2*TILE_K" }', 'swizzle = "2*TILE_K" }\nsize = "rows"', "parameters[0].operand"),
         ('type = "const __grid_constant__ CUtensorMap"', 'type = "CUtensorMap"', "parameters[0].type"),
         ("depth = 32, cols", "depth = 36, cols", "parameters[0].map"),
@@ -137,3 +147,15 @@ def test_a_tensor_may_have_other_dimensions_than_its_operand():
     (case, *_) = make_plan(exercise, None, None, "0").cases
     described, _ = maps(case)
     assert (described.extents, described.strides, described.nan) == ((32, 2, 20), (64, 128), True)
+
+
+def test_an_interleaved_tensor_consists_of_slices_of_channels():
+    text = definition_in(EXERCISE.root).replace(
+        '(TILE_K, TILE_M)", swizzle = "2*TILE_K" }', f'(TILE_M, 1, 1)", {_SLICES} }}', 1
+    )
+
+    (case, *_) = make_plan(read_exercise("hopper-wgmma", text), None, None, "0").cases
+    described, _ = maps(case)
+
+    assert (described.extents, described.strides) == ((40, 4, 1), (40 * 16, 160 * 16))
+    assert (described.box, described.bytes) == ((64, 1, 1), 64 * 16)

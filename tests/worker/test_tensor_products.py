@@ -112,3 +112,38 @@ def test_a_half_accumulator_is_no_float(tmp_path, cache):
     assert report.verdict is Verdict.WRONG_ANSWER, report.message
     real = [check for check in report.checks if check.case.endswith(" real")]
     assert [check.status for check in real] == ["failed"]
+
+
+_BY_PLACE = """for (int i = 0; i < sum.num_elements; ++i) {
+                int r = row + threadIdx.x / 4 + i / 2 % 2 * 8, c = col + threadIdx.x % 4 * 2 + i % 2 + i / 4 * 8;
+                C[r * cols + c] = sum.x[i];  // by place
+            }"""
+_BY_ROW = """for (int i = 0; i < sum.num_elements; ++i)
+                if (threadIdx.x / 4 + i / 2 % 2 * 8 < 16) sum.x[i] *= 1 + threadIdx.x / 4 % 2;  // by place
+            for (int i = 0; i < sum.num_elements; ++i) sum.x[i] /= 1 + threadIdx.x / 4 % 2;"""
+_KEPT = """__shared__ float kept[8][32];
+            for (int i = 0; i < sum.num_elements; ++i) kept[i][threadIdx.x] = 2 * sum.x[i];
+            fragment<accumulator, 16, 16, 16, float> other;
+            for (int i = 0; i < sum.num_elements; ++i) other.x[i] = kept[i][threadIdx.x] - sum.x[i];"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "relies"),
+    [
+        ("store_matrix_sync(&C[row * cols + col], sum, cols, mem_row_major);", _BY_PLACE, True),
+        ("            store", f"            {_BY_ROW}\n            store", False),
+        ("            store_matrix_sync(&C[row * cols + col], sum",
+         f"            {_KEPT}\n            store_matrix_sync(&C[row * cols + col], other", False),
+        ("(RESULT)0.0f);", "(RESULT)0.0f);\n            sum.x[0] = 0;", False),
+    ],
+)  # fmt: skip
+def test_only_results_that_depend_on_the_places_of_elements_get_a_remark(tmp_path, cache, old, new, relies):
+    assert old in WMMA
+    types = "half", "half", "float"
+    text = written(WMMA.replace(old, new), types, {"FACTOR": "half", "SIDE": "16", "STEP": "16"})
+
+    report = report_of(tmp_path, cache, types, text)
+
+    assert report.verdict is Verdict.ACCEPTED, report.message
+    lines = text.split("\n")
+    assert ["by place" in lines[finding.line - 1] for finding in report.findings] == [True] * relies, report.findings

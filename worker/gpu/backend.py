@@ -187,19 +187,18 @@ class Backend(Protocol):
     def timed(
         self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], seconds: float, then: Sequence[Call] = ()
     ) -> Timed:
-        """Run a kernel and wait for its end. Raises DeviceFault, with TIME after `seconds`.
+        """Run a kernel with empty caches and wait for its end. Raises DeviceFault, with TIME after `seconds`.
+
+        No persisting lines are left in a cache.
 
         then: launches that follow at once; their time counts, too
         """
 
     def multiply(self, product: Product) -> Timed:
-        """Multiply with the device's library, timed. Floats keep their full precision."""
+        """Multiply with the device's library and empty caches, timed. Floats keep their full precision."""
 
     def load_library(self, product: Product) -> None:
         """Let the library load what it needs for the first product of this kind, without waiting."""
-
-    def flush(self) -> None:
-        """Empty the caches for the next launch, and end any reservation for persisting data."""
 
     def wait(self) -> None: ...
 

@@ -230,8 +230,6 @@ class CpuBackend:
 
     def load_library(self, product: Product) -> None: ...
 
-    def flush(self) -> None: ...
-
     def wait(self) -> None:
         """Raise an earlier fault, after which the device stays unusable like a GPU. There is nothing to wait for."""
         if self._fault is not None:

@@ -118,8 +118,8 @@ class CupyBackend:
         self._arena = runtime.malloc(self._arena_bytes)
         self._used = 0
         self._more: list[int] = []
-        self._flush_words = _FLUSH_CACHES * facts["l2CacheSize"] // 4
-        self._flush = runtime.malloc(4 * self._flush_words)
+        self._more_words = _FLUSH_CACHES * facts["l2CacheSize"] // 4
+        self._more_than_caches = runtime.malloc(4 * self._more_words)
         self._modules: dict[int, tuple[Code, int]] = {}
         self._blas = cublas.create()
         self._multiplied: set[tuple[ProductTypes, tuple[int, int, int]]] = set()
@@ -212,8 +212,9 @@ class CupyBackend:
     ) -> Timed:
         """Run one launch or several between two events, with a timeout by the host's clock."""
         calls = (Call(kernel, launch, tuple(arguments)), *then)
-        # prepare all before the first event, so that the device needn't wait between two launches
+        # Prepare all before. While the caches are emptied, the host only starts it, so the device never waits.
         starts = [self._prepared(call.kernel, call.launch, call.arguments) for call in calls]
+        self._flush()
 
         def start() -> None:
             for start in starts:
@@ -223,7 +224,7 @@ class CupyBackend:
 
     def multiply(self, product: Product) -> Timed:
         """Multiply with cuBLAS. Its matrices are column-major, so this computes the transposed product."""
-        self._start()
+        self._flush()
         # keep the device busy, because starting the library takes longer than starting a kernel
         self._empty_caches()
         return self._timed(lambda: self._product(product), seconds=60.0)
@@ -246,14 +247,14 @@ class CupyBackend:
             zero.ctypes.data, product.out.place, out, columns, compute, cublas.CUBLAS_GEMM_DEFAULT,
         )  # fmt: skip
 
-    def flush(self) -> None:
+    def _flush(self) -> None:
         """Write more than the caches hold, and reset persisting lines."""
         self._start()
         self._driver.reset_persisting()
         self._empty_caches()
 
     def _empty_caches(self) -> None:
-        self._driver.fill(self._flush, 0, self._flush_words)
+        self._driver.fill(self._more_than_caches, 0, self._more_words)
 
     # -- time ----------------------------------------------------------------------------------------------------------
 

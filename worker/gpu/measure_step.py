@@ -31,8 +31,14 @@ FAILED_BEFORE = "not run, because another case failed"
 NO_MEMORY = "not run, because the GPU has too little memory for it"
 NOT_COMPARED = "This exercise does not compare results, so the time does not prove that the work was done."
 
-MOST_REPEATS, MOST_ON_THE_CURVE = 60, 15
+MOST_REPEATS, MOST_ON_THE_CURVE = 120, 15
 """Limits for the launches at the ranking size and at any other size."""
+
+INTERVAL, TOGETHER_MS = 0.0025, 7.0
+"""At the ranking size, the interval that is certain enough, and the least time of all launches.
+
+With these, two gradings rarely differ by more than 0.3 %.
+"""
 
 MOST_ASKED, ASKED_SECONDS = 1000, 10.0
 """Limits for the launches at the ranking size if an experiment asks for a number or an interval."""
@@ -80,7 +86,7 @@ def _effort(request: MeasureRequest) -> Effort:
     """The limits at the size that is ranked."""
     repeats = request.repeats
     if repeats is None:
-        return Effort(request.budget_seconds, MOST_REPEATS)
+        return Effort(request.budget_seconds, MOST_REPEATS, together_ms=TOGETHER_MS, interval=INTERVAL)
     if repeats.number:
         number = min(repeats.number, MOST_ASKED)
         return Effort(ASKED_SECONDS, number, fewest=number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from kernels.exercise.tensor_map import SWIZZLES, TensorMap
+from kernels.exercise.tensor_map import INTERLEAVES, SWIZZLES, TensorMap
 from kernels.exercise.values import ElementType
 
 _BYTES, _ALIGNMENT = 128, 64
@@ -15,7 +15,7 @@ _TYPES = {  # CUtensorMapDataType
     ElementType.UNSIGNED: 2, ElementType.INT: 3, ElementType.LONG: 5, ElementType.HALF: 6,
     ElementType.FLOAT: 7, ElementType.DOUBLE: 8, ElementType.BFLOAT: 9,
 }  # fmt: skip
-_NO_INTERLEAVE, _NO_PROMOTION = 0, 0
+_NO_PROMOTION = 0
 
 
 def encoded(call: Callable[..., None], tensor_map: TensorMap, place: int) -> ctypes.Array[ctypes.c_char]:
@@ -31,6 +31,7 @@ def encoded(call: Callable[..., None], tensor_map: TensorMap, place: int) -> cty
         "cuTensorMapEncodeTiled", made, _TYPES[tensor_map.type], rank, ctypes.c_void_p(place),
         (ctypes.c_uint64 * rank)(*tensor_map.extents), (ctypes.c_uint64 * rank)(*tensor_map.strides),
         (ctypes.c_uint32 * rank)(*tensor_map.box), (ctypes.c_uint32 * rank)(*(1 for _ in tensor_map.box)),
-        _NO_INTERLEAVE, SWIZZLES.index(tensor_map.swizzle), _NO_PROMOTION, int(tensor_map.nan),
+        INTERLEAVES.index(tensor_map.interleave), SWIZZLES.index(tensor_map.swizzle), _NO_PROMOTION,
+        int(tensor_map.nan),
     )  # fmt: skip
     return made

@@ -150,7 +150,7 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
     lines, left = _bounded(executed.lines)
     if left:
         notes.append(f"The {left} lines with the fewest instructions are left out.")
-    phases, stages, light = *_phases(request.phases), None
+    phases, stages, light = *_phases(request.phases, loaded), None
     if request.light is not None:
         light = _light(request, loaded, request.light, sass, copies=executed.totals.bulk_load_requests > 0)
     evidence = Evidence(
@@ -325,7 +325,7 @@ def _barriers(program: Program, counts: Counts, case: CasePlan) -> float | None:
     return warps / (-(-case.launch.threads // 32) * case.launch.blocks)
 
 
-def _phases(small: SmallRun | None) -> tuple[PhaseTable | None, StageTable | None]:
+def _phases(small: SmallRun | None, counted: Loaded) -> tuple[PhaseTable | None, StageTable | None]:
     """The phases of a small run: of each thread, or with tensor cores those of the block's pipeline."""
     from kernels import device
     from kernels.judging.judge import constants
@@ -335,7 +335,7 @@ def _phases(small: SmallRun | None) -> tuple[PhaseTable | None, StageTable | Non
     if small is None:
         return None, None
     try:
-        loaded = _load(small.module)
+        loaded = counted if small.module == counted.module else _load(small.module)
     except (device.Unsupported, device.Malformed):
         return None, None
     case = small.plan.cases[0]

@@ -65,10 +65,11 @@ class CheckResponse:
 def warm_up() -> None:
     """Load all modules of a check, because the sandbox can't open files later."""
     from worker.sandbox.child import load_judge
-    from worker.steps import samples
+    from worker.steps import open_fragments, samples
 
     load_judge()
     assert samples
+    assert open_fragments
 
 
 def check_step(request: dict[str, Any]) -> dict[str, Any]:
@@ -85,6 +86,7 @@ def check(request: CheckRequest) -> CheckResponse:
 def _check(request: CheckRequest) -> CheckResponse:
     from kernels import device
     from kernels.judging.judge import judge
+    from worker.steps.open_fragments import fragment_findings
     from worker.steps.samples import sampled_findings
 
     seen: list[Finding] = []
@@ -97,7 +99,11 @@ def _check(request: CheckRequest) -> CheckResponse:
         solver = _solver(request.solution)
         solve, need = (solver.values, solver.instructions) if solver is not None else (None, None)
         found = judge(request.plan, _runner(request.plan, loaded, seen, reached), resources, solve, need)
-        findings = (*found.findings, *sampled_findings(request.plan, loaded))
+        findings = (
+            *found.findings,
+            *sampled_findings(request.plan, loaded),
+            *fragment_findings(request.plan, loaded, found.checks, solve),
+        )
     except _SolutionFailed as reason:
         return CheckResponse((), (), solution_fault=str(reason))
     except device.Unsupported as reason:

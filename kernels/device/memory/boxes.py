@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import Any, Self
 
 import numpy as np
@@ -21,22 +20,48 @@ Words = NDArray[np.uint32]
 Bits = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
 
-_LINE, _PIECE = 128, 16
-"""The bytes of shared memory in which a swizzle permutes pieces, and the bytes of a piece."""
+LINE, REPEAT = 128, 8
+"""The bytes of shared memory in which a swizzle permutes pieces, and the lines after which its pattern repeats."""
+_PIECE = 16
+_NAN = b"\xf7\x7f"
+"""What an H200 reads outside of a tensor as NaN, in all types."""
 _WORD = 4
 
 
-def swizzled(addresses: Numbers, width: int | Numbers) -> Numbers:
-    """Where a swizzle of rows of `width` bytes puts what has these addresses in shared memory; 0 for none."""
-    moved: Numbers = addresses ^ ((addresses // _LINE & np.maximum(width // _PIECE - 1, 0)) * _PIECE)
+def swizzled(addresses: Numbers, width: int | Numbers, first: int | Numbers = 0) -> Numbers:
+    """Where a swizzle of rows of `width` bytes puts what has these addresses in shared memory; 0 for none.
+
+    first: the line at which the pattern begins
+    """
+    moved: Numbers = addresses ^ ((addresses // LINE - first & np.maximum(width // _PIECE - 1, 0)) * _PIECE)
     return moved
+
+
+def _units_of_tiles(tensor_map: TensorMap, starts: Numbers, unit: int) -> Numbers:
+    """The addresses of a box's units of so many bytes, for tiles that begin at `starts`, in the order of the tensor."""
+    rows = np.arange(tensor_map.rows)[:, np.newaxis] * tensor_map.pitch
+    within = rows + np.arange(0, tensor_map.row_bytes, unit)
+    return swizzled(starts[:, np.newaxis] + within.reshape(-1), tensor_map.swizzle)
+
+
+def reach(tensor_map: TensorMap, line: int) -> int:
+    """The bytes from the start of a tile to its last byte. line: the number of its first line in its pattern."""
+    start = np.array([line * LINE])
+    return int(_units_of_tiles(tensor_map, start, _PIECE).max()) + _PIECE - line * LINE
+
+
+def units_of(tensor_map: TensorMap, tile: Part, unit: int) -> Part:
+    """The units of so many bytes of all tiles, in the order of the tensor."""
+    start, count = tile.allocation.start, tensor_map.bytes // unit
+    offsets = _units_of_tiles(tensor_map, start + tile.offsets, unit) - start
+    owners = None if tile.owners is None else np.repeat(tile.owners, count)
+    return Part(tile.allocation, offsets.reshape(-1), np.repeat(tile.lanes, count), owners)
 
 
 def tile_words(machine: Machine, tensor_map: TensorMap, tile: Part) -> NDArray[np.intp]:
     """The positions of a box's words in the flat memory, for each thread, in the order of the tensor."""
     start = tile.allocation.start
-    addresses = start + tile.offsets[:, np.newaxis] + np.arange(0, tensor_map.bytes, _WORD)
-    offsets = swizzled(addresses, tensor_map.swizzle) - start
+    offsets = _units_of_tiles(tensor_map, start + tile.offsets, _WORD) - start
     thread, block = (each[:, np.newaxis] for each in tile.copies(machine.shape))
     return tile.allocation.position((offsets // _WORD).astype(np.intp), thread, block, machine.shape)
 
@@ -66,9 +91,9 @@ class Boxes:
 
         elements: whether the units must be elements
         """
-        size, extents = tensor_map.type.bytes, tensor_map.extents
-        unit = size if elements or extents[0] * size % _WORD else _WORD
-        row = np.arange(prod(tensor_map.box[1:]))
+        size, extents = tensor_map.place, tensor_map.extents
+        unit = tensor_map.type.bytes if elements or extents[0] * size % _WORD else _WORD
+        row = np.arange(tensor_map.rows)
         starts = np.broadcast_to(corners[:, :1] * size, (len(corners), len(row))).copy()
         inside = np.ones(starts.shape, np.bool_)
         for dimension, stride in enumerate(tensor_map.strides, 1):
@@ -134,10 +159,7 @@ class Boxes:
 
     def _filler(self) -> int:
         """A unit outside of the tensor."""
-        if not self.map.nan:
-            return 0
-        nan = ((1 << 8 * self.map.type.bytes - 1) - 1).to_bytes(self.map.type.bytes, "little")
-        return int.from_bytes((nan * 2)[: self.unit], "little")
+        return int.from_bytes((_NAN * 4)[: self.unit], "little") if self.map.nan else 0
 
     def write(self, memory: Allocation, words: Words, bits: Bits) -> None:
         """Set all that is inside the tensor. bits: the bytes of each word that are set."""

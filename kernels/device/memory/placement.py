@@ -201,7 +201,7 @@ class Layout:
                 if parameter.size != _MAP_BYTES:
                     raise Malformed("a parameter that can't hold the exercise's tensor map")
                 tensor = Tensor(argument, self._placed[argument.operand])
-                if math.prod(argument.extents) * argument.type.bytes > tensor.memory.size:
+                if argument.memory > tensor.memory.size:
                     raise Malformed("a tensor map of more memory than its operand has")
                 # No access fits into it, so each is seen.
                 allocation.size, allocation.tensor = 0, tensor

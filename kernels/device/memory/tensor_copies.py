@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.memory.atomic import Change, bulk_change, update_elements
-from kernels.device.memory.boxes import Boxes, tile_words
+from kernels.device.memory.boxes import LINE, REPEAT, Boxes, reach, tile_words, units_of
 from kernels.device.memory.bulk import Bytes, Ends, Lanes, Rows
 from kernels.device.memory.locate import Site, in_block_of, split
 from kernels.device.memory.parts import access_to, note, report_unset, values_of
@@ -25,6 +25,7 @@ from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Operands, Place
 from kernels.device.state.space import WRITTEN, Tensor, kind_of
 from kernels.device.state.unset_values import ADDRESS
+from kernels.exercise.tensor_map import TensorMap
 from kernels.exercise.values import ElementType
 from kernels.facts import Mistake
 from kernels.wording import plural
@@ -37,7 +38,7 @@ _OPCODE = re.compile(
     r"(?:\.cta_group::1)?"
 )
 _ALIGNMENT = 128
-_PIECE = 16
+_PIECE, _WORD = 16, 4
 _MOST_WORDS = 1 << 20
 """So many words are copied at a time."""
 
@@ -96,10 +97,20 @@ class TensorCopy:
             moved[lanes] = tensor.map.bytes
             # A copy takes as long as many instructions.
             machine.steps += tensor.map.bytes // _PIECE
-            some = np.zeros(machine.shape.lanes, np.bool_)
-            some[lanes] = True
-            self._copy(machine, tensor, machine.mask(some.reshape(machine.shape.threads, -1)), ends)
+            for size, chosen in self._reaches(machine, tensor.map, lanes):
+                some = np.zeros(machine.shape.lanes, np.bool_)
+                some[chosen] = True
+                self._copy(machine, tensor, size, machine.mask(some.reshape(machine.shape.threads, -1)), ends)
         return moved
+
+    def _reaches(self, machine: Machine, tensor_map: TensorMap, lanes: Lanes) -> Iterator[tuple[int, Lanes]]:
+        """The bytes of shared memory in which a box lies, each with the threads for which it does."""
+        if tensor_map.packed:
+            yield tensor_map.bytes, lanes
+            return
+        lines = (values_of(machine, self.tile.register, lanes) + self.tile.displacement) // LINE % REPEAT
+        for line in np.unique(lines).tolist():
+            yield reach(tensor_map, line), lanes[lines == line]
 
     def moved(self, machine: Machine, mask: Mask | None) -> Iterator[tuple[str, bool, Rows]]:
         """What the threads of the mask copied, as in BulkCopy: what is inside the tensor."""
@@ -129,13 +140,16 @@ class TensorCopy:
                 stop(machine, self.line, int(chosen[0]), len(chosen), why, Mistake.TENSOR_MAP)
             yield tensor, chosen
 
-    def _copy(self, machine: Machine, tensor: Tensor, mask: Mask | None, ends: Ends) -> None:
+    def _copy(self, machine: Machine, tensor: Tensor, size: int, mask: Mask | None, ends: Ends) -> None:
         kind = Kind.COPY if self.form.load else Kind.READ
-        site = Site(self.pc, self.line, self.form.shared, tensor.map.bytes, kind, align=_ALIGNMENT)
+        site = Site(self.pc, self.line, self.form.shared, size, kind, align=_ALIGNMENT)
         step = max(1, _MOST_WORDS * 4 // tensor.map.bytes)
         for each in split(machine, site, machine.registers[self.tile.register], self.tile.displacement, mask):
             tile = in_block_of(machine, each, self.rank)
-            note(machine, access_to(tile, site, ends("write" if self.form.load else "read", tile.lanes)))
+            whole, noted = tile, site
+            if not tensor.map.packed:
+                whole, noted = units_of(tensor.map, tile, _PIECE), replace(site, size=_PIECE)
+            note(machine, access_to(whole, noted, ends("write" if self.form.load else "read", whole.lanes)))
             for first in range(0, len(tile.lanes), step):
                 self._move(machine, tensor, tile.some(slice(first, first + step)), ends)
 
@@ -161,13 +175,14 @@ class TensorCopy:
             boxes.write(tensor.memory, words, valid)
             return
         # A copy passes on what no thread wrote, but a reduction uses it.
-        report_unset(machine, self.pc, tile, valid)
+        if (valid != WRITTEN).any():
+            report_unset(machine, self.pc, units_of(tensor.map, tile, _WORD), valid.reshape(-1, 1))
         part, values = boxes.elements(tensor.memory, words.view(change.dtype))
         update_elements(machine, part, site, change, values)
 
     def _check_corners(self, machine: Machine, tensor: Tensor, tile: Part, corners: NDArray[np.int64]) -> None:
         """Stop at a box that begins within a piece of memory, or in front of a tensor that changes, as an H200 does."""
-        size = tensor.map.type.bytes
+        size = tensor.map.place
         bad = np.flatnonzero(corners[:, 0] * size % _PIECE)
         if len(bad):
             why = (

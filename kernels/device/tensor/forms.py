@@ -36,6 +36,8 @@ _ACCESS = re.compile(
 _EIGHTS = re.compile(
     rf"(?P<verb>ldmatrix|stmatrix)\.sync\.aligned\.m8n8\.x(?P<count>[124])(?P<turned>\.trans)?{_SPACE}\.b16"
 )
+ELSEWHERE = ".elsewhere"
+"""Added to an opcode of `wmma` for a device on which fragments hold their elements at other places."""
 MOVE = "movmatrix.sync.aligned.m8n8.trans.b16"
 
 EIGHT = Fragment(8, 8, 16, 2)
@@ -82,6 +84,10 @@ class Multiplication:
     c: Fragment
     swapped: bool = False
 
+    def elsewhere(self) -> Multiplication:
+        d, a, b, c = (replace(each, moved=True) for each in (self.d, self.a, self.b, self.c))
+        return replace(self, d=d, a=a, b=b, c=c)
+
     @property
     def operations(self) -> int:
         """The multiplications and additions of one thread's share."""
@@ -104,6 +110,9 @@ class MatrixAccess:
     lines: int
     turned: bool
 
+    def elsewhere(self) -> MatrixAccess:
+        return replace(self, fragment=replace(self.fragment, moved=True))
+
     @property
     def line_bytes(self) -> int:
         return self.fragment.rows * self.fragment.columns // self.lines * self.fragment.bits // 8
@@ -122,6 +131,9 @@ class EightRows:
 @lru_cache(maxsize=256)
 def multiplication(opcode: str) -> Multiplication | None:
     """Parse a multiplication; None if it isn't one that the device knows."""
+    if opcode.endswith(ELSEWHERE):
+        usual = multiplication(opcode.removesuffix(ELSEWHERE))
+        return None if usual is None else usual.elsewhere()
     if match := _MULTIPLY.fullmatch(opcode):
         return _plain(match)
     match = _WMMA.fullmatch(opcode)
@@ -219,6 +231,9 @@ def _wmma_fragment(role: str, shape: Shape, kind: str) -> Fragment:
 @lru_cache(maxsize=256)
 def matrix_access(opcode: str) -> MatrixAccess | None:
     """Parse a wmma load or store; None if it isn't one that the device knows."""
+    if opcode.endswith(ELSEWHERE):
+        usual = matrix_access(opcode.removesuffix(ELSEWHERE))
+        return None if usual is None else usual.elsewhere()
     match = _ACCESS.fullmatch(opcode)
     if match is None or (match["verb"] == "store") != (match["role"] == "d"):
         return None

@@ -32,6 +32,7 @@ class Fragment:
     together: how many elements of a tile's row each thread holds
     paired: whether tiles are in pairs of 16 rows, which come before the next columns
     copies: how many times the registers hold the matrix
+    moved: whether the elements are at other places, for kernels that rely on them
     """
 
     rows: int
@@ -40,6 +41,7 @@ class Fragment:
     together: int
     paired: bool = True
     copies: int = 1
+    moved: bool = False
 
     @property
     def register_bits(self) -> int:
@@ -70,6 +72,8 @@ class Fragment:
         """Elements by tile, thread and place beside each other, as elements by register, thread and part."""
         of_lane = tiles.transpose(1, 0, 2).reshape(WARP, -1, self.register_bits // self.bits)
         once = of_lane.transpose(1, 0, 2)
+        if self.moved:
+            once = once[::-1, (np.arange(WARP) * 5 + 3) % WARP, ::-1]
         return np.concatenate([once] * self.copies).astype(np.intp)
 
     @cached_property

@@ -17,7 +17,7 @@ from kernels.device.memory.access import Step
 from kernels.device.memory.boxes import swizzled
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import access_to, note, read_part
-from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Register, Unsupported, Vector
+from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Register, Unsupported, Vector
 from kernels.device.state.accesses import Kind, Part, Transfer
 from kernels.device.state.geometry import WARP, WARPGROUP
 from kernels.device.state.groups import Grouped
@@ -238,7 +238,7 @@ class _Reader:
         together: whether all four warps read the same. Then each of them reads a quarter.
         """
         described = self._warps.gather([factor.register], 64).view(np.int64)[:, 0, 0]
-        addresses = _addresses(self._machine, self._product.line, described, factor, first, rows)
+        addresses = _addresses(self._machine, described, factor, first, rows)
         lanes = np.arange(WARP) + (self._warps.numbers % _WARPS * WARP if together else first * 0)[:, np.newaxis]
         step = WARP * _WARPS if together else WARP
         away = WARP if together else 1
@@ -324,19 +324,15 @@ def _elements(words: Words, factor: _Factor, rows: int) -> Matrices:
     return found
 
 
-def _addresses(
-    machine: Machine, line: int | None, described: Numbers, factor: _Factor, first: Numbers, rows: int
-) -> Numbers:
+def _addresses(machine: Machine, described: Numbers, factor: _Factor, first: Numbers, rows: int) -> Numbers:
     """The address of each piece, for each warp."""
     start = (described & 0x3FFF) << 4
     leading, stride = ((described >> shift & 0x3FFF)[:, np.newaxis] << 4 for shift in (16, 32))
     width = _WIDTHS[described >> 62 & 3][:, np.newaxis]
-    if (described >> 49 & 7).any():
-        reason = "A `wgmma` descriptor with a base offset is not emulated."
-        raise Reached("wgmma.mma_async", line, reason)
+    begins = (described >> 49 & 7)[:, np.newaxis]
     shape = first[:, np.newaxis], rows, width, leading, stride
     offset = _across(factor.bits, *shape) if factor.across else _along(*shape)
-    place = swizzled(start[:, np.newaxis] + offset, width)
+    place = swizzled(start[:, np.newaxis] + offset, width, begins)
     shift = np.array([machine.memory.shared_from(int(each)) for each in start.tolist()], np.int64)
     found: Numbers = place + shift[:, np.newaxis]
     return found

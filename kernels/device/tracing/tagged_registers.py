@@ -1,4 +1,4 @@
-"""The tags of values in registers, thread by thread, during a tracing run."""
+"""The tags of values in registers during a tracing run."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from kernels.device.ptx.program import Program
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.values import INTEGER, Array, uniform
-from kernels.device.tracing.provenance import Tag
+from kernels.device.tracing.provenance import Tags
 
 
 class TaggedRegisters:
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._tags: dict[int, dict[int, Tag]] = {}
+        self._tags: dict[int, Tags] = {}
 
     def forget(self) -> None:
         """Forget all tags: other threads start."""
         self._tags.clear()
 
     def any(self, numbers: Sequence[int]) -> bool:
-        return any(self._tags.get(number) for number in numbers)
+        return any(self._tags[number].any() for number in numbers if number in self._tags)
 
     def number(self, operand: Operand | None) -> int:
         """Return a register's number; -1 for anything else."""
@@ -39,21 +39,27 @@ class TaggedRegisters:
             return (self.number(operand.first),)
         return (self.number(operand),)
 
-    def get(self, number: int, lane: int) -> Tag | None:
-        held = self._tags.get(number)
-        return held.get(lane) if held else None
+    def get(self, number: int, machine: Machine, mask: Mask | None) -> Tags:
+        """Return the tags of all threads, but 0 for those that don't take part."""
+        found = np.zeros(machine.shape.lanes, np.int64)
+        if number in self._tags:
+            active = machine.active(mask)
+            found[active] = self._tags[number][active]
+        return found
 
-    def set(self, number: int, lane: int, tag: Tag | None) -> None:
-        if tag is None:
-            self._tags.get(number, {}).pop(lane, None)
-        elif number >= 0:
-            self._tags.setdefault(number, {})[lane] = tag
+    def set(self, number: int, tags: Tags, machine: Machine, mask: Mask | None) -> None:
+        """Set the tags of the threads that take part."""
+        if number < 0:
+            return
+        if number not in self._tags:
+            self._tags[number] = np.zeros(machine.shape.lanes, np.int64)
+        active = machine.active(mask)
+        self._tags[number][active] = tags[active]
 
     def clear(self, numbers: Sequence[int], machine: Machine, mask: Mask | None) -> None:
         """Remove the tags of the threads that take part."""
-        for held in (self._tags[number] for number in numbers if self._tags.get(number)):
-            for lane in machine.active(mask).tolist():
-                held.pop(lane, None)
+        for held in (self._tags[number] for number in numbers if number in self._tags):
+            held[machine.active(mask)] = 0
 
     def content(self, machine: Machine, operand: Operand | None, bits: int) -> Array:
         """Return an operand's value in every thread, as integers; ones if it isn't known."""

@@ -1,13 +1,14 @@
 """A run in which each value is followed: which thread loads which element, and which products are summed.
 
-It is meant for small launches, because it looks at every step of every thread. The run itself is an ordinary one:
-before each step, the tracer looks at the tags of its inputs. Values that it can't follow have no tag.
+It is meant for small launches, because it looks at every step. The run itself is an ordinary one: before each step, the
+tracer looks at the tags of its inputs. Values that it can't follow have no tag.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
@@ -23,12 +24,12 @@ from kernels.device.memory.placement import Argument, Buffer
 from kernels.device.ptx.module import Address, Immediate, Instruction, Operand, Register, Symbol, Vector
 from kernels.device.ptx.program import Program, results
 from kernels.device.state.accesses import Kind
-from kernels.device.state.geometry import WARP, Coordinates
+from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine, address_of
 from kernels.device.state.mask import Mask
 from kernels.device.state.values import Value, uniform
-from kernels.device.tracing.provenance import Factor, Packed, Sums, Tag, Term, Trace
-from kernels.device.tracing.tagged_memory import Spot, TaggedMemory
+from kernels.device.tracing.provenance import Tags, Trace, Values, Where
+from kernels.device.tracing.tagged_memory import Spots, TaggedMemory
 from kernels.device.tracing.tagged_registers import TaggedRegisters
 from kernels.launch import Launch
 from kernels.verdict import Verdict
@@ -92,15 +93,14 @@ class _Tracer:
         self._tags = TaggedRegisters(program)
         self._machine: Machine | None = None
         self._events = 0
-        self._terms = 0
-        self._where: tuple[Machine, int, int | None] | None = None
-        self._warp_syncs: dict[Coordinates, int] = {}
-        self._sums = Sums(self._term)
-        self._memory = TaggedMemory(operands, self._sums, self._interval)
+        self._warp_syncs = np.zeros(0, np.int64)
+        self._values = Values()
+        self._memory = TaggedMemory(operands, self._values)
 
     def result(self, launch: Launch, note: str) -> Trace:
-        memory = self._memory
-        return Trace(launch, tuple(memory.fetches), tuple(self._sums.accumulators()), memory.arrays, note)
+        memory, values = self._memory, self._values
+        targets, terms = values.accumulators()
+        return Trace(launch, tuple(memory.fetches), terms, targets, tuple(values.factors.rows), memory.arrays, note)
 
     def wrap(self, step: LoweredStep) -> LoweredStep:
         item = self._program.instructions[step.pc]
@@ -110,6 +110,7 @@ class _Tracer:
             if machine is not self._machine:
                 self._machine = machine
                 self._tags.forget()
+                self._warp_syncs = np.zeros(machine.shape.blocks, np.int64)
             chosen = self._guarded(machine, item, mask)
             if chosen is None or chosen.count:
                 action(machine, chosen)
@@ -124,35 +125,17 @@ class _Tracer:
         holds = machine.registers[number].dense(np.dtype(np.bool_))
         return machine.narrow(mask, holds != item.guard.negated)
 
-    # -- positions ----------------------------------------------------------------------------------------------------
+    def _follow(self, machine: Machine, events: int, line: int | None) -> None:
+        """Begin to follow a step. Without the threads that do nothing in it, it has so many events.
 
-    def _interval(self, machine: Machine, lane: int) -> int:
-        """Return the barriers that the thread's block has passed. If a block has one warp, its warp's barriers count
-        too.
+        If a block has one warp, its warp's barriers count as the block's, too.
         """
-        column = lane % machine.shape.blocks
-        synced = self._warp_syncs.get(machine.geometry.block(column), 0)
-        return int(machine.epochs[0, column]) + synced
-
-    def _term(self, factors: tuple[Factor, ...]) -> Term:
-        assert self._where is not None
-        machine, lane, line = self._where
-        block, thread = machine.geometry.who(lane)
-        self._terms += 1
-        negative = sum(factor.negative for factor in factors) % 2 == 1
-        return Term(self._terms, block, thread, self._interval(machine, lane), line, factors, negative)
-
-    def _each(self, machine: Machine, mask: Mask | None, line: int | None) -> Iterator[int]:
-        """Yield the threads that take part, and count each as an event."""
-        for lane in machine.active(mask).tolist():
-            self._spend()
-            self._where = machine, lane, line
-            yield lane
-
-    def _spend(self) -> None:
-        self._events += 1
+        self._events += events
         if self._events > _MOST_EVENTS:
             raise _TooMuchError
+        threads, columns = np.divmod(np.arange(machine.shape.lanes), machine.shape.blocks)
+        intervals = machine.epochs[0].astype(np.int64) + self._warp_syncs
+        self._values.where = Where(machine.geometry.numbers[columns], threads, intervals[columns], line)
 
     # -- effects on tags ----------------------------------------------------------------------------------------------
 
@@ -171,32 +154,27 @@ class _Tracer:
         targets = tuple(self._program.registers[name] for name in results(item))
         if not targets:
             return lambda machine, mask: None
-        combine = self._combination(item)
-        return self._computation(item, targets, combine)
+        return self._computation(item, targets, self._combination(item))
 
-    def _combination(self, item: Instruction) -> Callable[[list[Tag | None]], Tag | None]:
-        sums = self._sums
-        table: Mapping[str, Callable[..., Tag | None]] = {
-            "fma": sums.fused,
-            "mad": sums.fused,
-            "mul": sums.multiplied,
-            "add": sums.added,
-            "sub": sums.subtracted,
-            "neg": sums.negated,
+    def _combination(self, item: Instruction) -> Callable[..., Tags]:
+        values = self._values
+        table: Mapping[str, Callable[..., Tags]] = {
+            "fma": values.fused,
+            "mad": values.fused,
+            "mul": values.multiplied,
+            "add": values.added,
+            "sub": values.subtracted,
+            "neg": values.negated,
         }
         if combine := table.get(item.head):
-            return lambda tags: combine(*tags)
+            return combine
         if item.head in {"setp", "set", "testp"}:
-            return lambda tags: None
+            return lambda *tags: np.zeros_like(tags[0])
         if item.head == "mov" and len(item.operands) == 2 and isinstance(item.operands[1], Vector):
-            return lambda tags: None if any(isinstance(tag, Packed) for tag in tags) else Packed(
-                tuple(tag for tag in tags if not isinstance(tag, Packed))
-            )  # fmt: skip
+            return lambda *tags: values.packed(tags)
         return _only
 
-    def _computation(
-        self, item: Instruction, targets: tuple[int, ...], combine: Callable[[list[Tag | None]], Tag | None]
-    ) -> Action:
+    def _computation(self, item: Instruction, targets: tuple[int, ...], combine: Callable[..., Tags]) -> Action:
         sources = tuple(number for operand in item.operands[1:] for number in self._tags.numbers(operand))
         unpacks = isinstance(item.operands[0], Vector)
         places = self._tags.numbers(item.operands[0])
@@ -206,28 +184,21 @@ class _Tracer:
             if not self._tags.any(sources):
                 self._tags.clear(targets, machine, mask)
                 return
-            condition = self._tags.content(machine, item.operands[3], 1) if chooses else None
-            for lane in self._each(machine, mask, item.line):
-                tags = [self._tags.get(number, lane) for number in sources]
-                if condition is not None:
-                    tag = tags[0 if condition[lane] else 1]
-                else:
-                    tag = combine(tags) if any(tag is not None for tag in tags) else None
-                pieces = tag.pieces if isinstance(tag, Packed) else ()
-                for at, target in enumerate(places):
-                    if unpacks:
-                        self._tags.set(target, lane, pieces[at] if len(pieces) == len(places) else None)
-                    else:
-                        self._tags.set(target, lane, tag)
+            self._follow(machine, len(machine.active(mask)), item.line)
+            tags = [self._tags.get(number, machine, mask) for number in sources]
+            if chooses:
+                found = np.where(self._tags.content(machine, item.operands[3], 1) != 0, tags[0], tags[1])
+            else:
+                found = combine(*tags)
+            pieces = self._values.pieces(found, len(places)) if unpacks else [found] * len(places)
+            for target, piece in zip(places, pieces, strict=True):
+                self._tags.set(target, piece, machine, mask)
 
         return compute
 
     def _warp_sync(self, machine: Machine, mask: Mask | None) -> None:
-        if machine.shape.threads > WARP:
-            return
-        for column in {lane % machine.shape.blocks for lane in machine.active(mask).tolist()}:
-            block = machine.geometry.block(column)
-            self._warp_syncs[block] = self._warp_syncs.get(block, 0) + 1
+        if machine.shape.threads <= WARP:
+            self._warp_syncs[np.unique(machine.active(mask) % machine.shape.blocks)] += 1
 
     def _shuffle(self, item: Instruction) -> Action:
         form = warp_form(item.opcode)
@@ -238,29 +209,25 @@ class _Tracer:
             if not self._tags.any((source,)) or form is None or form.combine is None:
                 self._tags.clear((target,), machine, mask)
                 return
+            self._follow(machine, len(machine.active(mask)), item.line)
             lanes = np.arange(machine.shape.lanes, dtype=np.int32)
             grid = machine.shape.threads, machine.shape.blocks
             rest = [self._tags.content(machine, each, 32).astype(np.int32).reshape(grid) for each in item.operands[2:]]
             origins = form.combine(machine, mask, [lanes.reshape(grid), *rest])[0].reshape(-1)
-            active = list(self._each(machine, mask, item.line))
-            moved = [self._tags.get(source, int(origins[lane])) for lane in active]
-            for lane, tag in zip(active, moved, strict=True):
-                self._tags.set(target, lane, tag)
+            self._tags.set(target, self._tags.get(source, machine, None)[origins], machine, mask)
 
         return shuffle
 
     # -- memory -------------------------------------------------------------------------------------------------------
 
-    def _spots(self, machine: Machine, mask: Mask | None, site: Site, operand: Operand) -> Iterator[Spot]:
-        """Yield the position of each thread's access, except accesses out of bounds."""
+    def _spots(self, machine: Machine, mask: Mask | None, site: Site, operand: Operand) -> Iterator[Spots]:
+        """Yield the places of the threads' accesses by variable, except accesses out of bounds."""
         address = self._address(machine, site, operand)
         if address is None or not isinstance(operand, Address):
             return
         for part in split(machine, site, address, operand.offset, mask):
-            for lane, offset in zip(part.lanes.tolist(), part.offsets.tolist(), strict=True):
-                self._spend()
-                self._where = machine, lane, site.line
-                yield Spot(part.allocation, offset, site.size, lane)
+            self._follow(machine, len(part.lanes), site.line)
+            yield Spots(machine, part.allocation, part.lanes, part.offsets, site.size)
 
     def _address(self, machine: Machine, site: Site, operand: Operand) -> Value | None:
         base = operand.base if isinstance(operand, Address) else None
@@ -279,10 +246,12 @@ class _Tracer:
         size = site.size // len(targets)
 
         def load(machine: Machine, mask: Mask | None) -> None:
-            self._tags.clear(targets, machine, mask)
-            for spot in self._spots(machine, mask, site, item.operands[1]):
-                for at, target in enumerate(targets):
-                    self._tags.set(target, spot.lane, self._memory.read(machine, spot.piece(at * size, size)))
+            found = np.zeros((len(targets), machine.shape.lanes), np.int64)
+            for spots in self._spots(machine, mask, site, item.operands[1]):
+                for at, tags in enumerate(found):
+                    tags[spots.lanes] = self._memory.read(spots.piece(at * size, size))
+            for target, tags in zip(targets, found, strict=True):
+                self._tags.set(target, tags, machine, mask)
 
         return load
 
@@ -291,16 +260,23 @@ class _Tracer:
         parts: tuple[Operand | None, ...] = operand.items if isinstance(operand, Vector) else (operand,)
         sources = tuple(map(self._tags.number, parts))
         size = site.size // len(parts)
+        halves = kind != "f64" and size > _WORD
 
         def store(machine: Machine, mask: Mask | None) -> None:
-            contents = [self._tags.content(machine, part, size * 8) for part in parts]
-            for spot in self._spots(machine, mask, site, item.operands[0]):
-                for at, source in enumerate(sources):
-                    tag = self._tags.get(source, spot.lane)
-                    zero = tag is None and not contents[at][spot.lane]
-                    whole = _WORD if zero and kind != "f64" and size > _WORD else size
-                    for offset in range(at * size, (at + 1) * size, whole):
-                        self._memory.write(machine, spot.piece(offset, whole), tag, item.line, zero=zero)
+            tags = [self._tags.get(source, machine, mask) for source in sources]
+            zeros = [self._tags.content(machine, part, size * 8) == 0 for part in parts]
+            for spots in self._spots(machine, mask, site, item.operands[0]):
+                for at, (tag, zero) in enumerate(zip(tags, zeros, strict=True)):
+                    given, empty = tag[spots.lanes], (tag == 0)[spots.lanes] & zero[spots.lanes]
+                    if not halves:
+                        self._memory.write(spots.piece(at * size, size), given, item.line, empty)
+                        continue
+                    if not empty.all():
+                        rest = spots.of(~empty).piece(at * size, size)
+                        self._memory.write(rest, given[~empty], item.line, empty[~empty])
+                    for offset in range(at * size, (at + 1) * size, _WORD) if empty.any() else ():
+                        words = spots.of(empty).piece(offset, _WORD)
+                        self._memory.write(words, given[empty], item.line, empty[empty])
 
         return store
 
@@ -314,12 +290,12 @@ class _Tracer:
         adds = form.name == "add" and form.count == 1
 
         def update(machine: Machine, mask: Mask | None) -> None:
-            for spot in self._spots(machine, mask, site, item.operands[place]):
-                tag = self._tags.get(source, spot.lane)
-                if adds and tag is not None:
-                    self._memory.add(machine, spot, tag)
-                elif not adds:
-                    self._memory.forget(machine, spot)
+            tags = self._tags.get(source, machine, mask)
+            for spots in self._spots(machine, mask, site, item.operands[place]):
+                if adds:
+                    self._memory.add(spots, tags[spots.lanes])
+                else:
+                    self._memory.forget(spots)
             self._tags.clear(targets, machine, mask)
 
         return update
@@ -334,25 +310,24 @@ class _Tracer:
         write = Site(pc, item.line, "shared", size, Kind.COPY)
 
         def copy(machine: Machine, mask: Mask | None) -> None:
-            given = np.full(machine.shape.lanes, size)
+            given, reads = np.full(machine.shape.lanes, size), mask
             if len(item.operands) > 3:
                 given = self._tags.content(machine, item.operands[3], 32)
-                mask_of = machine.narrow(mask, (given > 0).reshape(machine.shape.threads, -1))
-            else:
-                mask_of = mask
-            origins = {}
-            if mask_of is None or mask_of.count:
-                origins = {spot.lane: spot for spot in self._spots(machine, mask_of, read, item.operands[1])}
-            for spot in self._spots(machine, mask, write, item.operands[0]):
-                for offset in range(0, size, _WORD):
-                    origin = origins.get(spot.lane) if offset < given[spot.lane] else None
-                    tag = self._memory.read(machine, origin.piece(offset, _WORD)) if origin else None
-                    self._memory.write(machine, spot.piece(offset, _WORD), tag, item.line, zero=tag is None)
+                reads = machine.narrow(mask, (given > 0).reshape(machine.shape.threads, -1))
+            found = np.zeros((size // _WORD, machine.shape.lanes), np.int64)
+            if reads is None or reads.count:
+                for spots in self._spots(machine, reads, read, item.operands[1]):
+                    for at, tags in enumerate(found):
+                        tags[spots.lanes] = self._memory.read(spots.piece(at * _WORD, _WORD))
+            for spots in self._spots(machine, mask, write, item.operands[0]):
+                for at, tags in enumerate(found):
+                    tag = np.where(at * _WORD < given, tags, 0)[spots.lanes]
+                    self._memory.write(spots.piece(at * _WORD, _WORD), tag, item.line, tag == 0)
 
         return copy
 
 
-def _only(tags: list[Tag | None]) -> Tag | None:
+def _only(*tags: Tags) -> Tags:
     """Return the only tag: conversions, sign changes and limits of one known value keep its tag."""
-    known = [tag for tag in tags if tag is not None]
-    return known[0] if len(known) == 1 else None
+    known = sum((each != 0).astype(np.int64) for each in tags)
+    return np.where(known == 1, reduce(np.bitwise_or, tags), 0)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kernels.compile.bundle import header_texts
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.device import Argument, Budget, Buffer, Options, load_program, run
-from kernels.exercise.tensor_map import MAP_TYPE, SWIZZLES, TensorMap, rows_apart
+from kernels.exercise.tensor_map import INTERLEAVES, MAP_TYPE, SWIZZLES, TensorMap, rows_apart
 from kernels.exercise.values import ElementType
 from kernels.launch import Launch
 from tests.kernels.device.kernels import CACHE
@@ -25,9 +25,9 @@ Contents = tuple[Bytes, Bytes]
 
 TILE_BYTES = 16_384
 _LINES = 8
-_THREADS = 64
+_THREADS = 512
 _SHARED = TILE_BYTES + _LINES * 128 + 16
-_MOST_ELEMENTS = 40_000
+_MOST_BYTES = 80_000
 _FLOATS = (ElementType.FLOAT, ElementType.HALF, ElementType.BFLOAT, ElementType.DOUBLE)
 
 
@@ -43,8 +43,7 @@ class BoxCopy:
     @property
     def tensor(self) -> Bytes:
         """The tensor before the copy."""
-        count = prod(self.map.extents) * self.map.type.bytes
-        return np.arange(count, dtype=np.uint32).astype(np.uint8) ^ np.uint8(0x55)
+        return np.arange(self.map.memory, dtype=np.uint32).astype(np.uint8) ^ np.uint8(0x55)
 
     @property
     def tile(self) -> Bytes:
@@ -77,19 +76,24 @@ class BoxCopy:
     def expected(self) -> Contents:
         """The tensor and shared memory afterwards, by the plain model."""
         tensor, tile = self.tensor, self.tile
-        size, width = self.map.type.bytes, self.map.swizzle
-        for at, place in enumerate(np.ndindex(self.map.box[::-1])):
-            address = self.lines * 128 + at * size
+        size, width, slices = self.map.type.bytes, self.map.swizzle, self.map.interleave
+        # the elements of a slice are one more dimension, whose coordinate is 0
+        slice_box, slice_corner, slice_stride = ((slices // size,), (0,), (slices,)) if slices else ((), (), ())
+        box, corner = (*slice_box, *self.map.box), (*slice_corner, *self.corner)
+        extents, strides = (*slice_box, *self.map.extents), (size, *slice_stride, *self.map.strides)
+        row = box[0] * size if not slices else slices * box[1]
+        apart = max(row, width) if not slices else row
+        for at, place in enumerate(np.ndindex(box[::-1])):
+            address = self.lines * 128 + at * size // row * apart + at * size % row
             if width:
                 piece = address >> 4 & 7
                 address += ((piece ^ address >> 7 & (width // 16 - 1)) - piece) * 16
-            spot = [first + step for first, step in zip(self.corner, place[::-1], strict=True)]
-            inside = all(0 <= each < extent for each, extent in zip(spot, self.map.extents, strict=True))
-            offset = sum(each * stride for each, stride in zip(spot, (size, *self.map.strides), strict=True))
+            spot = [first + step for first, step in zip(corner, place[::-1], strict=True)]
+            inside = all(0 <= each < extent for each, extent in zip(spot, extents, strict=True))
+            offset = sum(each * stride for each, stride in zip(spot, strides, strict=True))
             here = slice(address, address + size)
             if self.load:
-                filler = (1 << 8 * size - 1) - 1 if self.map.nan else 0
-                outside = np.frombuffer(filler.to_bytes(size, "little"), np.uint8)
+                outside = [0xF7, 0x7F] * (size // 2) if self.map.nan else 0
                 tile[here] = tensor[offset : offset + size] if inside else outside
             elif inside:
                 tensor[offset : offset + size] = tile[here]
@@ -101,21 +105,35 @@ def copies(count: int, seed: int) -> Iterator[BoxCopy]:
     dice = Random(seed)
     made = 0
     while made < count:
-        kind, swizzle = dice.choice(list(ElementType)), dice.choice(SWIZZLES)
-        rank, size = dice.randint(1, 5), kind.bytes
-        across = swizzle or 16 * dice.randint(1, min(16 * size, 32))
-        box = (across // size, *(dice.randint(1, 7 if rank > 2 else 40) for _ in range(rank - 1)))
-        apart = 16 // size if rank > 1 else 1
-        extents = (apart * dice.randint(1, 120 // apart + 1), *(dice.randint(1, 9) for _ in range(rank - 1)))
-        nan = kind in _FLOATS and dice.random() < 0.3
-        described = TensorMap("tensor", kind, extents, rows_apart(extents, size), box, swizzle, nan)
-        if described.problem or described.bytes > TILE_BYTES or prod(extents) > _MOST_ELEMENTS:
+        described = _random_map(dice)
+        if described.problem or described.rows * described.pitch > TILE_BYTES:
             continue
-        column = 16 // size * dice.randint(-(box[0] * size // 16), extents[0] * size // 16)
-        corner = (column, *(dice.randint(-side, extent) for side, extent in zip(box[1:], extents[1:], strict=True)))
-        load = dice.random() < 0.6
+        if prod(described.extents) * described.place > _MOST_BYTES:
+            continue
+        load, (across, *sides) = dice.random() < 0.6, described.extents
+        # a box begins at a whole piece of memory
+        pieces = max(1, 16 // described.place)
+        column = pieces * dice.randint(-(described.box[0] // pieces), across // pieces)
+        corner = (column, *(dice.randint(-side, end) for side, end in zip(described.box[1:], sides, strict=True)))
         made += 1
         yield BoxCopy(described, corner if load else tuple(map(abs, corner)), load, dice.randrange(_LINES))
+
+
+def _random_map(dice: Random) -> TensorMap:
+    """A map that may not exist."""
+    kind, interleave = dice.choice(list(ElementType)), dice.choice(INTERLEAVES)
+    swizzle = dice.choice(SWIZZLES) if interleave < 32 else 32
+    rank, size = dice.randint(1, 5), kind.bytes
+    pieces = dice.randint(1, min(swizzle // 16 or 32, 16 * size) if not interleave else 4)
+    box = [16 // size * pieces, *(dice.randint(1, 7 if rank > 2 else 40) for _ in range(rank - 1))]
+    apart = 16 // size if rank > 1 and not interleave else 1
+    extents = (apart * dice.randint(1, 120 // apart + 1), *(dice.randint(1, 9) for _ in range(rank - 1)))
+    if interleave and rank > 1:
+        box[-2] = 1
+        extents = (dice.randint(1, 20), *extents[1:])
+    nan = kind in _FLOATS and dice.random() < 0.3
+    strides = rows_apart(extents, interleave or size)
+    return TensorMap("tensor", kind, extents, strides, tuple(box), swizzle, nan, interleave)
 
 
 def compiled(rank: int, *, load: bool, arch: str = "sm_90") -> Compilation:

@@ -22,10 +22,10 @@ from worker.contract.redis_fleet import RedisFleet
 
 def test_assignments_are_put_in_order(course: ACourse) -> None:
     done("assignment", "set", "gpu", "naive")
-    assert done("assignment", "order", "gpu") == "naive\ntiled\n"
-    assert told("assignment", "order", "gpu", "tiled")["assignments"] == ["tiled", "naive"]
+    assert done("assignment", "order", "gpu") == "tiled\nnaive\n"
+    assert told("assignment", "order", "gpu", "naive")["assignments"] == ["naive", "tiled"]
     assert "no assignment" in refused("assignment", "order", "gpu", "none")
-    assert done("assignment", "order", "gpu", "--by-deadline") == "naive\ntiled\n"
+    assert done("assignment", "order", "gpu", "--by-deadline") == "tiled\nnaive\n"
     assert course.actions().count("course.assignments_ordered") == 2
 
 

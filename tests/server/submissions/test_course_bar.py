@@ -57,6 +57,16 @@ def test_each_page_of_an_assignment_leads_to_its_neighbours(portal: Portal, ada:
     assert bar(client_of(portal, "ina", Role.INSTRUCTOR).page(path)) == "", "course staff have no progress"
 
 
+def test_without_deadlines_the_next_task_is_the_first_of_the_course(portal: Portal, ada: BrowserClient):
+    assign(portal, "z", "a")
+    assert 'id="next">Next: <a href="/courses/gpu/tiled/"' in ada.page("/")
+    assign(portal, "first", position=1)
+    page = ada.page("/")
+    assert 'id="next">Next: <a href="/courses/gpu/first/"' in page
+    links = [f'<h3><a href="/courses/gpu/{slug}/"' for slug in ("first", "tiled", "z", "a")]
+    assert [page.index(each) for each in links] == sorted(page.index(each) for each in links)
+
+
 def test_it_has_the_points_and_the_next_step(portal: Portal, ada: BrowserClient):
     assign(portal, "last")
     ada.post_form(FORM, source=KERNEL, mode="rank")

@@ -108,5 +108,5 @@ def test_progress_leaves_out_what_is_excused_or_not_released():
 
 
 def test_tasks_without_a_place_follow_by_deadline():
-    tasks = [task("b", None), task("a", DAY), replace(task("z", None), position=0)]
-    assert [one.slug for one in in_order(tasks)] == ["z", "a", "b"]
+    tasks = [task("d", None), task("c", None), task("a", DAY), replace(task("z", None), position=0)]
+    assert [one.slug for one in in_order(tasks)] == ["z", "a", "d", "c"]

@@ -259,7 +259,7 @@ def test_times_that_never_agree_are_not_settled(right):
     request = replace(right, curve=())
     measurement = measured(request, device).measurement
     assert measurement is not None
-    assert (measurement.repeats, measurement.settled) == (60, False)
+    assert (measurement.repeats, measurement.settled) == (120, False)
     assert measurement.ci[0] < measurement.ms_median < measurement.ci[1]
 
 

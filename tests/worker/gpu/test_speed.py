@@ -25,7 +25,7 @@ def runs(*ms: float, over: float = 0.02) -> tuple[Timed, ...]:
 
 
 def test_a_product_has_gflops_and_a_share_of_cublas():
-    found = speed(Timings(PRODUCT, runs(2, 2, 2, 2, 2.004, 1.999, 2), (0.5, 0.4, 0.6)), Clocks(1980))
+    found = speed(Timings(PRODUCT, runs(2, 2, 2, 2, 2.004, 1.999, 2), (0.5, 0.4, 0.5, 0.6)), Clocks(1980))
     assert found.sizes == {"Width": 1000}
     assert found.gflops == pytest.approx(1000)
     assert found.gbps == pytest.approx(6)

@@ -28,7 +28,6 @@ def rehearse_backend(backend: Backend) -> None:
     for memory in (left, right):
         backend.write(memory, np.ones(memory.words, np.float32))
     backend.fill(out, _UNWRITTEN)
-    backend.flush()
     backend.multiply(Product(FLOATS, (_SIDE, _SIDE, _SIDE), left, right, out))
     backend.wait()
     if (backend.read(out).view(np.float32) != _SIDE).any():

@@ -48,7 +48,6 @@ def launch_once(backend: Backend, request: ProfileRequest) -> Timed:
     judge = Judge(backend, Code(request.judge.ptx, request.judge.cubin_bytes))
     operands = place(backend, Modules(backend, (request.module,))[0], case)
     fill(backend, judge, operands, kind_of(case, 0), request.seed)
-    backend.flush()
     return backend.timed(operands.kernel, case.launch, operands.arguments, request.launch_seconds)
 
 

@@ -18,8 +18,8 @@ _RESOLUTION_MS, _DRIFT = 0.01, 0.001
 def speed(timings: Timings, clocks: Clocks) -> Speed:
     """The speed at one size. clocks: right after the repeats."""
     case, ms = timings.case, [run.ms for run in timings.runs]
-    bounds = middle(ms)
-    cublas = statistics.median(timings.cublas_ms) if timings.cublas_ms else None
+    bounds = middle(timings.counting_ms)
+    cublas = timings.cublas_median_ms
     seconds = bounds.median / 1000
     measured = seconds > 0 and case.operation is not Operation.ANALYSIS
     counted = measured and operations(case) > 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -80,12 +81,14 @@ class Effort:
     seconds: for all together, except for a few that always run
     most: limit for the number, even if the median isn't certain
     fewest: if there is time for them
+    together_ms: the least time of all launches, because short ones vary most
     interval: the distance of the interval's ends from the median, as a share, that is certain enough
     """
 
     seconds: float
     most: int
     fewest: int = FEWEST
+    together_ms: float = 0.0
     interval: float = TOLERANCE
 
 
@@ -96,6 +99,17 @@ class Timings:
     case: CasePlan
     runs: tuple[Timed, ...]
     cublas_ms: tuple[float, ...]
+
+    @property
+    def counting_ms(self) -> list[float]:
+        """The times of which the median is the result."""
+        return _counting(self.case, [run.ms for run in self.runs])
+
+    @property
+    def cublas_median_ms(self) -> float | None:
+        """Over the same kinds of inputs; None if cuBLAS didn't run."""
+        kinds = map(_factors_kind, range(len(self.cublas_ms)))
+        return statistics.median(evened(kinds, self.cublas_ms)) if self.cublas_ms else None
 
 
 def timings(bench: Bench, operands: Operands, effort: Effort, *, first: bool) -> Timings | Finding:
@@ -119,7 +133,7 @@ def timings(bench: Bench, operands: Operands, effort: Effort, *, first: bool) ->
 def _runs(bench: Bench, operands: Operands, effort: Effort, library: Library | None) -> list[Timed] | Finding:
     runs: list[Timed] = []
     began = bench.now()
-    while _go_on([run.ms for run in runs], bench.now() - began, effort):
+    while _go_on(operands.case, [run.ms for run in runs], bench.now() - began, effort):
         run = repeat(bench, operands, kind_of(operands.case, len(runs)), len(runs) + 1)
         if isinstance(run, Finding):
             return run
@@ -132,13 +146,33 @@ def _runs(bench: Bench, operands: Operands, effort: Effort, library: Library | N
     return runs
 
 
-def _go_on(ms: list[float], spent: float, effort: Effort) -> bool:
+def _go_on(case: CasePlan, ms: Sequence[float], spent: float, effort: Effort) -> bool:
     """Whether another repeat is needed and there is time for it."""
     if len(ms) < FEWEST_IN_BUDGET:
         return not ms or ms[0] / 1000 <= effort.seconds
-    if len(ms) >= effort.most or (len(ms) >= effort.fewest and middle(ms).within(effort.interval)):
+    if len(ms) >= effort.most or spent >= effort.seconds:
         return False
-    return spent < effort.seconds
+    enough = len(ms) >= effort.fewest and sum(ms) >= effort.together_ms
+    return not (enough and middle(_counting(case, ms)).within(effort.interval))
+
+
+def _counting(case: CasePlan, ms: Sequence[float]) -> list[float]:
+    if case.operation is not Operation.MATMUL:
+        return list(ms)
+    return evened((kind_of(case, number) for number in range(len(ms))), ms)
+
+
+def evened(kinds: Iterable[InputKind], ms: Sequence[float]) -> list[float]:
+    """The times of a product that count, without the part that depends on the kind of inputs.
+
+    At the same clock, tensor cores take up to 2 % longer for other bits. With a permutation, the time even depends on
+    which it is, so those launches are only verified. The medians of the other kinds weigh the same, however many
+    launches there were.
+    """
+    counting = [(kind, time) for kind, time in zip(kinds, ms, strict=True) if kind is not InputKind.PERMUTATION]
+    medians = {each: statistics.median(time for kind, time in counting if kind is each) for each, _ in counting}
+    level = statistics.mean(medians.values())
+    return [time - medians[kind] + level for kind, time in counting]
 
 
 def kind_of(case: CasePlan, repeat: int) -> InputKind:
@@ -154,7 +188,11 @@ def kind_of(case: CasePlan, repeat: int) -> InputKind:
     others, last = divmod(repeat, _PERMUTATION_EVERY)
     if last == _PERMUTATION_EVERY - 1:
         return InputKind.PERMUTATION
-    return (InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT)[(repeat - others) % 2]
+    return _factors_kind(repeat - others)
+
+
+def _factors_kind(turn: int) -> InputKind:
+    return (InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT)[turn % 2]
 
 
 def repeat(bench: Bench, operands: Operands, kind: InputKind, number: int = 0) -> Timed | Finding:
@@ -164,7 +202,6 @@ def repeat(bench: Bench, operands: Operands, kind: InputKind, number: int = 0) -
     raise (DeviceFault): the launch failed
     """
     inputs = fill(bench.backend, bench.judge, operands, kind, bench.fresh.inputs())
-    bench.backend.flush()
     run = operands.timed(bench.backend, bench.launch_seconds)
     # Drawn after the launch, so the kernel can't prepare for the check.
     vector = bench.fresh.vector()
@@ -201,19 +238,20 @@ def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> tuple[float
 class Library:
     """cuBLAS on one product. Its result is erased at once, so that no kernel can find it.
 
+    seed: of its inputs, which the kernel never gets
     ms: times of the runs so far
     """
 
     backend: Backend
+    judge: Judge
+    case: CasePlan
     product: Product
+    seed: int
     ms: list[float] = field(default_factory=list)
 
     @classmethod
     def of(cls, backend: Backend, judge: Judge, case: CasePlan, seed: int) -> Self | None:
-        """The library after its first runs of this shape. None without memory, or a product that it can compute.
-
-        seed: of its inputs, which the kernel never gets
-        """
+        """The library after its first runs of this shape. None without memory, or a product that it can compute."""
         if case.operation is not Operation.MATMUL:
             return None
         (left, right), out = factors(case), output_of(case)
@@ -226,14 +264,17 @@ class Library:
             if fault.kind is FaultKind.RESOURCES:
                 return None
             raise
-        made = recipes(case, InputKind.INTEGERS_LEFT, seed)
-        for matrix, memory in zip((left, right), memories, strict=False):
-            judge.make(made[matrix.name], memory)
-        product = Product(product_types(case), shape, *memories)
-        backend.load_library(product)
-        return cls(backend, product)
+        library = cls(backend, judge, case, Product(product_types(case), shape, *memories), seed)
+        library._fill()
+        backend.load_library(library.product)
+        return library
 
     def run(self) -> None:
-        self.backend.flush()
+        self._fill()
         self.ms.append(self.backend.multiply(self.product).ms)
         self.backend.fill(self.product.out, POISON_WORD)
+
+    def _fill(self) -> None:
+        made = recipes(self.case, _factors_kind(len(self.ms)), self.seed)
+        for matrix, memory in zip(factors(self.case), (self.product.left, self.product.right), strict=True):
+            self.judge.make(made[matrix.name], memory)

@@ -94,7 +94,34 @@ _PACK = """
   with_registers(d, f, b);  //@ multiply"""
 _IN_REGISTERS = _FILL.replace("\n  begin();", _FACTOR + "\n  begin();")
 
+
+def _pieces_of_rows(base: int) -> list[float]:
+    """The number of the first piece of 16 bytes in each row of a left factor that begins at the third line."""
+    addresses = 384 + np.arange(64) * 128
+    pieces = (addresses >> 4) ^ (addresses >> 7) - base & 7
+    return _registers(np.broadcast_to(pieces[:, np.newaxis], (64, 8)))
+
+
+def _shifted(base: int) -> Story:
+    return _story(
+        f"a tile inside the pattern of its swizzle, base offset {base}",
+        _pieces_of_rows(base),
+        f"""
+  __shared__ alignas(1024) half a[4608], b[128];
+  for (int i = t; i < 4608; i += 128) a[i] = __float2half(i / 8);
+  b[t] = __float2half(t < 64 && t % 9 == 0);
+  fence();
+  __syncthreads();
+  float d[4] = {{}};
+  unsigned long long rows = (unsigned)__cvta_generic_to_shared(a) + 384 >> 4 & 0x3fff;
+  begin();
+  start(d, rows | 64ull << 32 | {base}ull << 49 | 1ull << 62, described(b), 1);"""
+        + _DONE,
+    )
+
+
 STORIES = [
+    *map(_shifted, (0, 3, 5)),
     _story("a product", _ALL, _FILL + _ONCE + _DONE),
     _story("a product added to another", [2 * each for each in _ALL], _FILL + _ONCE + _ONCE + _DONE),
     _story("a product that begins anew", _ALL, _FILL + _ONCE + "\n  multiply(d, a, b, 0);" + _DONE),
