@@ -8,7 +8,7 @@ import pytest
 from kernels.device import Budget, Buffer, Options, Schedule, run
 from kernels.launch import Launch
 from kernels.verdict import Severity, Verdict
-from tests.kernels.device.kernels import Found, Race, Story, line, lines, only, program
+from tests.kernels.device.kernels import Found, Race, Story, line, lines, only, program, schedules
 
 CLUSTER = """
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
@@ -136,7 +136,7 @@ def test_a_flag_in_global_memory_shows_that_a_block_has_started_and_may_return(d
     assert ran.values["P"][:64].tolist() == kernel.wanted
 
 
-@pytest.mark.parametrize("schedule", list(Schedule))
+@schedules
 def test_every_order_of_blocks_gives_the_same_values(device, schedule):
     assert device.output(RIGHT[0].text, **PAIR, schedule=schedule) == SWAPPED
 

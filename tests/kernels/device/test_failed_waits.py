@@ -59,7 +59,13 @@ def kernel(giver: str, body: str) -> str:
 
 
 LOOP = "{.reg .pred p; A: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @p bra B; bra A; B: }"
-givers = pytest.mark.parametrize("giver", GIVERS)
+givers = pytest.mark.parametrize(
+    "giver",
+    [
+        "copy",
+        *(pytest.param(giver, marks=pytest.mark.long("the short suite has the copy")) for giver in ("first", "last")),
+    ],
+)
 
 
 @givers
