@@ -219,7 +219,11 @@ def test_conflicts_of_transposed_tiles_are_those_that_a_gpu_counts(tile, loads, 
     launch = Launch((width // tile, width // tile, 1), (tile, tile, 1), 0)
     program = device.load_program(made.ptx, made.entry)
     run = device.run(
-        program, launch, ("M", "N", "P", width), buffers, budget=device.Budget(10**6), observe=False, count=True
+        program,
+        launch,
+        ("M", "N", "P", width),
+        buffers,
+        device.Options(budget=device.Budget(10**6), observe=False, count=True),
     )
     text = disassemble(made.cubin).text
     assert run.counts is not None

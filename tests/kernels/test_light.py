@@ -89,10 +89,7 @@ def _block(each: Measured, width: int) -> dict[str, int]:
         launch,
         ("M", "N", "P", width),
         [device.Buffer(name, matrix, initialised=True, columns=width) for name in "MNP"],
-        budget=device.Budget(10_000_000),
-        observe=False,
-        count=True,
-        blocks=(0,),
+        device.Options(budget=device.Budget(10_000_000), observe=False, count=True, blocks=(0,)),
     )
     assert execution.findings == ()
     assert execution.counts is not None

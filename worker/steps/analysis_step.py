@@ -300,15 +300,17 @@ def _execute(
         case.launch,
         arguments(case),
         memory,
-        symbols=loaded.named(case.symbols),
-        shapes=case.shapes,
-        state=loaded.named(constants(case)),
-        budget=budget,
-        warp_races=request.plan.warp_races,
-        observe=observe and blocks is None,
-        count=count,
-        blocks=blocks,
-        multiplies=multiplies,
+        device.Options(
+            symbols=loaded.named(case.symbols),
+            shapes=case.shapes,
+            state=loaded.named(constants(case)),
+            budget=budget,
+            warp_races=request.plan.warp_races,
+            observe=observe and blocks is None,
+            count=count,
+            blocks=blocks,
+            multiplies=multiplies,
+        ),
     )
 
 

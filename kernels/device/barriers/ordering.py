@@ -42,6 +42,12 @@ class Ordering:
         """The same for all barriers."""
         return self._room[: len(self._numbers)]
 
+    def forget(self, barrier: Hashable) -> None:
+        """Begin anew to follow what threads know about a barrier."""
+        if (number := self._numbers.get(barrier)) is not None:
+            for known in (self._seen, *self._brought.values()):
+                known[number : number + 1] = 0
+
     def barrier(self, blocks: Grid | None) -> None:
         """Order all threads of the given blocks (None: of all) that have not exited."""
         self._machine.races.barrier(blocks)

@@ -98,11 +98,11 @@ class BulkCopy:
         bad = lanes[(sizes[lanes] % _PIECE != 0) | (sizes[lanes] < 0)]
         if bad.size:
             why = f"it copies {int(sizes[bad[0]]):,} bytes at once, but only multiples of {_PIECE} are allowed"
-            stop(machine, self.line, int(bad[0]), len(bad), why, Mistake.MISALIGNED)
+            stop(machine, self.line, int(bad[0]), len(bad), why, Mistake.COPY_SIZE)
         large = lanes[sizes[lanes] > _MOST_BYTES]
         if large.size:
             why = f"it copies {int(sizes[large[0]]):,} bytes at once, more than shared memory has"
-            stop(machine, self.line, int(large[0]), len(large), why)
+            stop(machine, self.line, int(large[0]), len(large), why, Mistake.COPY_SIZE)
         for size in np.unique(sizes[lanes]).tolist():
             part = machine.narrow(mask, (sizes == size).reshape(grid))
             if size and (part is None or part.count):

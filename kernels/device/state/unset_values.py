@@ -239,16 +239,20 @@ class UnsetObserver:
 
         self._findings.add(Verdict.UNINITIALIZED_READ, line, int(np.count_nonzero(where)), describe)
 
-    def report_memory(self, pc: int, element: tuple[Allocation, int, int], count: int, verb: str = "updates") -> None:
+    def report_memory(self, pc: int, element: tuple[Allocation, int, int], count: int) -> None:
         """Report an instruction that read unset memory and wrote a result from it at once."""
         allocation, offset, lane = element
 
-        def describe() -> tuple[Example, str]:
+        def describe() -> Described:
             block, thread = self._geometry.who(lane)
             name = element_name(allocation, offset)
-            message = f"{self._geometry.lane_name(lane)} {verb} `{name}`, which no thread has written."
+            message = f"{self._geometry.lane_name(lane)} updates `{name}`, which no thread has written."
             return Example.at(name, block, (thread,)), message
 
+        self.report(pc, count, describe)
+
+    def report(self, pc: int, count: int, describe: Callable[[], Described]) -> None:
+        """Report threads that need a value which no thread has written."""
         self._findings.add(Verdict.UNINITIALIZED_READ, self._lines[pc], count, describe)
 
 

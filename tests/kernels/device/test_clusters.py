@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from kernels.analysis.hardware import as_executed
-from kernels.device import Budget, Buffer, Schedule, run
+from kernels.device import Budget, Buffer, Options, Schedule, run
 from kernels.launch import Launch
 from kernels.verdict import Severity, Verdict
-from tests.kernels.device.kernels import Found, Race, Story, line, lines, only, program
+from tests.kernels.device.kernels import Found, Race, Story, line, lines, only, program, schedules
 
 CLUSTER = """
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
@@ -131,13 +131,13 @@ def test_a_flag_in_global_memory_shows_that_a_block_has_started_and_may_return(d
     )
     launch = Launch((2, 1, 1), (32, 1, 1), 0, (2, 1, 1))
 
-    ran = run(program(kernel.text, device.arch), launch, ("M", "P", 66), buffers, budget=Budget(100_000))
+    ran = run(program(kernel.text, device.arch), launch, ("M", "P", 66), buffers, Options(budget=Budget(100_000)))
 
     assert ran.findings == ()
     assert ran.values["P"][:64].tolist() == kernel.wanted
 
 
-@pytest.mark.parametrize("schedule", list(Schedule))
+@schedules
 def test_every_order_of_blocks_gives_the_same_values(device, schedule):
     assert device.output(RIGHT[0].text, **PAIR, schedule=schedule) == SWAPPED
 
@@ -393,7 +393,7 @@ def test_the_scope_of_atomics_lies_between_block_and_device(device, scope, acros
     buffers = tuple(Buffer(name, np.zeros(64, np.float32), initialised=True) for name in "MP")
     launch = Launch((4, 1, 1), (32, 1, 1), 0, (2, 1, 1))
 
-    ran = run(program(text, device.arch), launch, ("M", "P", 64), buffers, budget=Budget(100_000))
+    ran = run(program(text, device.arch), launch, ("M", "P", 64), buffers, Options(budget=Budget(100_000)))
 
     assert [kind for kind, _, _ in lines(ran)] == found
 

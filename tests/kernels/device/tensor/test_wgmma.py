@@ -40,6 +40,16 @@ _AGAIN = (
   if (t < 32) for (int i = t; i < 128; i += 32) b[i] = __float2half(i % 5 - 2);  //@ again
   fence();"""
 )
+_OWN_ROWS = (
+    _FILL
+    + """
+  for (int i = t % 32; i < 256; i += 32) {
+    int at = WARP * 256 + i;
+    a[at] = __float2half(at % 7 - 3);  //@ again
+  }
+  fence();
+  __syncwarp();"""
+)
 _STORE = """
   for (int i = 0; i < 4; ++i) P[128 * i + t] = d[i];  //@ use"""
 _DONE = "\n  commit();\n  wait(0);" + _STORE
@@ -135,6 +145,9 @@ STORIES = [
     _story("a right factor that all warps know to be written", _ALL, _AGAIN + "\n  __syncthreads();" + _ONCE + _DONE),
     _story("a right factor that one warp knows to be written", Race("again", "multiply"),
            _AGAIN + "\n  __syncwarp();" + _ONCE + _DONE),
+    _story("rows of a left factor that their warp writes", _ALL, _OWN_ROWS.replace("WARP", "t / 32") + _ONCE + _DONE),
+    _story("rows of a left factor that another warp writes", Race("again", "multiply"),
+           _OWN_ROWS.replace("WARP", "(t / 32 ^ 1)") + _ONCE + _DONE),
     _story("a factor changes before the wait", Race("multiply", "change"), _FILL + _ONCE + """
   a[t] = 0;  //@ change""" + _DONE),
     _story("a factor changes after the wait of its own warpgroup", _ALL, _FILL + _ONCE + _DONE + """
