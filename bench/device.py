@@ -115,9 +115,7 @@ class Bench:
             launch,
             ("M", "N", "P", width),
             buffers,
-            budget=_BUDGET,
-            observe=subject.observe,
-            count=subject.count,
+            device.Options(budget=_BUDGET, observe=subject.observe, count=subject.count),
         )
         seconds, waited = time.process_time() - begin, time.perf_counter() - since
         if execution.findings or not np.array_equal(execution.values["P"].reshape(width, width), left @ right):

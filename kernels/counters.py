@@ -29,6 +29,7 @@ class AccessSum:
     wavefronts: int = 0
     ideal_wavefronts: int = 0
     repeats: int = 0
+    received_bytes: int = 0
 
     @property
     def conflicts(self) -> int:
@@ -132,6 +133,7 @@ class Totals:
     """The whole launch. `shared_*` and `global_*` count the hardware's accesses, `ptx_*` those in the PTX.
 
     bulk_*: bulk copies between global and shared memory, also of tensors
+    bulk_received_bytes: of bulk loads, once for each block that gets them
     cluster_copy_*: bulk copies to the shared memory of a block of the cluster
     global_bytes: bytes that threads requested from global memory: loads, stores and bulk copies
     warp_efficiency: active threads per executed warp instruction, as a share of 32
@@ -177,6 +179,7 @@ class Totals:
     bulk_load_bytes: int = _kept(
         lambda run: run.access["global", "bulk load"].bytes,
         Counter("bytes of bulk loads", "bytes", "what is outside of a tensor isn't read", *_BULK_LOADS, 2))
+    bulk_received_bytes: int = _kept(lambda run: run.access["global", "bulk load"].received_bytes)
     bulk_load_efficiency: float = _kept(
         lambda run: run.access["global", "bulk load"].efficiency,
         Counter("efficiency of bulk loads", "", "the share of read sectors that the copies need", *_BULK_LOADS, 3,

@@ -22,7 +22,9 @@ class Mistake(StrEnum):
     LARGE_GROUP = "large_group"
     PRINTF = "printf"
     MBARRIER = "mbarrier"
+    NO_BARRIER = "no_barrier"
     EARLY_ARRIVAL = "early_arrival"
+    LATE_EXPECTATION = "late_expectation"
     NAMED_BARRIER = "named_barrier"
     MATRIX = "matrix"
     STORED_MATRIX = "stored_matrix"
@@ -34,6 +36,7 @@ class Mistake(StrEnum):
     UNFINISHED = "unfinished"
     SHUFFLE = "shuffle"
     MISALIGNED = "misaligned"
+    COPY_SIZE = "copy_size"
     ASSERTION = "assertion"
     TRAP = "trap"
     IMPOSSIBLE_MAP = "impossible_map"
@@ -181,6 +184,7 @@ class Facts:
     copy_waits: if the first access of a race is a copy by `cp.async`, the lines where threads wait for such copies
     waited: whether the thread of that copy waits for it before the second access
     incomplete: the barrier for which a thread waits without end
+    failed_waits: the lines of other waits for barriers in shared memory, if the mistake shows only when they fail
     """
 
     mistake: Mistake = Mistake.OTHER
@@ -199,6 +203,7 @@ class Facts:
     copy_waits: tuple[int, ...] = ()
     waited: bool = False
     incomplete: Incomplete | None = None
+    failed_waits: tuple[int, ...] = ()
 
     def diagnosis(self, *keys: str, in_all: bool = False) -> Diagnosed | None:
         """The diagnosis with one of these keys. in_all: only if it explains each failing case."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
 
-from kernels.facts import Element, Facts
+from kernels.facts import Element, Facts, Mistake
 from kernels.wording import line_ranges, lines_named, plural
 
 CPU_DEVICE = "cpu"
@@ -246,9 +246,20 @@ class Finding:
         return f"{self.title.capitalize()}{where}{column}{calls if self.called_from else ''}"
 
     @property
+    def meaning(self) -> str:
+        """What its kind means, in one sentence."""
+        unfinished = self.facts.mistake is Mistake.UNFINISHED
+        return "An asynchronous operation may go on after its block." if unfinished else self.kind.headline
+
+    @property
+    def counted(self) -> str:
+        """The noun for its count."""
+        return "operation" if self.facts.mistake is Mistake.UNFINISHED else self.kind.counted
+
+    @property
     def count_text(self) -> str:
         """`240 access pairs`, `3 times`; "" for once."""
-        return plural(self.count, self.kind.counted) if self.count > 1 else ""
+        return plural(self.count, self.counted) if self.count > 1 else ""
 
 
 def rejected(message: str, line: int | None = None) -> Finding:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from kernels.analysis.remedies import COARSE, STORED_SUMS, Bound, coalesced, coarsened, gain, tiled, undivided
+from kernels.analysis.remedies import (
+    COARSE,
+    LOADED_FACTORS,
+    STORED_SUMS,
+    Bound,
+    coalesced,
+    coarsened,
+    gain,
+    tiled,
+    undivided,
+)
 from kernels.analysis.subject import WARP, Subject, line_of_most
 from kernels.counters import Totals
 from kernels.evidence import ChecklistRow, State, Verb
@@ -101,8 +111,8 @@ def _coalescing(subject: Subject) -> _Judged:
     if worst is not None:
         evidence += f" Line {worst} causes most of the unneeded ones."
     stores = sum(subject.wasted_sectors(access) for _, access in subject.accesses("global", Verb.STORE))
-    stored = STORED_SUMS if subject.of_tensor_cores else _COALESCED_STORES
-    advice = stored if 2 * stores > sum(count for _, count in wasted) else _COALESCED_LOADS
+    loaded, stored = (LOADED_FACTORS, STORED_SUMS) if subject.of_tensor_cores else (_COALESCED_LOADS, _COALESCED_STORES)
+    advice = stored if 2 * stores > sum(count for _, count in wasted) else loaded
     state = _graded(share, _GOOD_SECTORS, _FAIR_SECTORS)
     return _Judged(state, evidence, advice, coalesced(subject), worst, share)
 
@@ -115,10 +125,12 @@ def _divergence(subject: Subject) -> _Judged:
         if line.branches is not None and not line.branches.predicated
     ]
     divergent = sum(count for _, count in splits)
-    lanes = totals.warp_efficiency
+    lanes = subject.active_share
     state = _graded(lanes, _GOOD_LANES, _FAIR_LANES)
     evidence = f"Warps split at {divergent:,} of {totals.branches:,} branches" if divergent else "No warp splits"
     evidence += f"; {short_number(32 * lanes)} of 32 threads are active per instruction."
+    if subject.elected:
+        evidence += " Lines at which one thread issues copies don't count."
     edges = subject.has_edges and not divergent
     if edges and state is not State.YES:
         evidence += " Blocks at the edge reach past the matrix."

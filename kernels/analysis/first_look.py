@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kernels.analysis.remedies import COARSE, STORED_SUMS
+from kernels.analysis.remedies import COARSE, LOADED_FACTORS, STORED_SUMS
 from kernels.analysis.subject import FLOAT, SECTOR, WARP, Subject, line_of_most
 from kernels.evidence import (
     INSTRUCTIONS_A_CYCLE,
@@ -98,7 +98,9 @@ def _whole_cost(subject: Subject) -> float:
 
 def _candidates(subject: Subject) -> Iterator[_Candidate]:
     for line, access in subject.accesses("global", Verb.LOAD, Verb.STORE):
-        yield _uncoalesced(subject, line.line, access)
+        # Factors that come from global memory have advice of their own.
+        if access.verb is Verb.STORE or subject.shares or not subject.of_tensor_cores:
+            yield _uncoalesced(subject, line.line, access)
     for line, access in subject.accesses("shared", Verb.LOAD, Verb.STORE):
         if not _fits_fragments(subject, access):
             yield _conflicts(subject, line.line, access)
@@ -228,9 +230,9 @@ def _uncoalesced(subject: Subject, line: int, access: AccessEvidence) -> _Candid
 
 
 def _remedy(subject: Subject, access: AccessEvidence) -> str:
+    if subject.of_tensor_cores:
+        return STORED_SUMS if access.verb is Verb.STORE else LOADED_FACTORS
     if access.verb is Verb.STORE:
-        if subject.of_tensor_cores:
-            return STORED_SUMS
         return "Let neighbouring threads (threadIdx.x) write neighbouring elements."
     if subject.product is None:
         return "Let neighbouring threads (threadIdx.x) read neighbouring elements."
@@ -253,12 +255,9 @@ def _other_banks(subject: Subject, access: AccessEvidence) -> str:
     Another order of the indices doesn't help if the array is written by rows and read by columns.
     """
     name, shape = access.name, subject.shapes.get(access.name, ())
+    if (fixed := _fixed_layout(subject, access)) is not None:
+        return fixed
     if access.width > FLOAT or subject.of_tensor_cores:
-        totals = subject.totals
-        if totals.bulk_load_requests and not totals.shared_store_requests:
-            return (
-                "Its rows start in the same banks. Give the tensor map a swizzle as wide as the rows, up to 128 bytes."
-            )
         # One element more would move rows off the addresses that such an access needs.
         rows = f"the rows of `{name}`" if name else "the array's rows"
         width = max(access.width, _FRAGMENT_ROW) if subject.of_tensor_cores else access.width
@@ -270,6 +269,28 @@ def _other_banks(subject: Subject, access: AccessEvidence) -> str:
         return f"Let neighbouring threads (`threadIdx.x`) use neighbouring elements of `{name}`."
     used = shape[-1]
     return f"Declare `{name}` with rows of {used + 1} elements instead of {used}. Use only the first {used}."
+
+
+def _fixed_layout(subject: Subject, access: AccessEvidence) -> str | None:
+    """How an array avoids conflicts if bulk copies fill it, or if they or `wgmma` read it; None for other arrays."""
+    totals = subject.totals
+    loaded, stored = (_uses(subject, access.name, verb) for verb in (Verb.LOAD, Verb.STORE))
+    filled = totals.bulk_load_requests and (not stored or totals.product_bytes)
+    if totals.product_bytes and not loaded:
+        return (
+            "`wgmma` reads the array, so its rows can't simply be longer. Use a swizzle, and name it in the "
+            "descriptor. With rows of 128 bytes, piece `p` of 16 bytes of row `r` is then at `p ^ (r % 8)`."
+        )
+    if filled or (totals.bulk_store_requests and not loaded):
+        return (
+            "Bulk copies move the array. If they have a tensor map, give it a swizzle as wide as the rows, up to 128 "
+            f"bytes. If each row is a copy, make the rows {_FRAGMENT_ROW} bytes longer."
+        )
+    return None
+
+
+def _uses(subject: Subject, array: str, verb: Verb) -> bool:
+    return any(access.name == array for _, access in subject.accesses("shared", verb))
 
 
 def _spilled(subject: Subject) -> Iterator[_Candidate]:
@@ -295,15 +316,15 @@ def _one_block(subject: Subject) -> Iterator[_Candidate]:
 
 
 def _divided(subject: Subject) -> Iterator[_Candidate]:
-    totals = subject.totals
-    idle = totals.warp_instructions - totals.thread_instructions / WARP
+    totals, elected = subject.totals, subject.elected
+    idle = (totals.warp_instructions - sum(each.warp_instructions for each in elected)) * (1 - subject.active_share)
     splits = [
         (line.line, line.branches.divergent)
         for line in subject.lines
         if line.branches is not None and not line.branches.predicated
     ]
     masked = [(line.line, line.branches.divergent) for line in subject.lines if line.branches is not None]
-    line, active = line_of_most(splits), WARP * totals.warp_efficiency
+    line, active = line_of_most(splits), WARP * subject.active_share
     if line is not None:
         text = (
             f"Line {line} splits warps. On average, {active:.1f} of 32 threads are active and the others wait. "

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from kernels.analysis.merge_fit import Fit, Match, fit
 from kernels.analysis.sass import Sass
 from kernels.counters import AccessSum, Run, Totals, totals_of
-from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, Verb
+from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, Verb, Work
 from kernels.evidence import PTX_ONLY, AccessEvidence, BranchEvidence, LineEvidence
 
 _OPCODES = {
@@ -26,7 +26,7 @@ _MOST_NAMED = 8
 _NUMBERS = {2: "two", 4: "four", 8: "eight", 16: "sixteen"}
 _DOES = {Verb.LOAD: "reads", Verb.STORE: "writes", Verb.ATOMIC: "updates"}
 
-_NO_WORK = [0] * 7
+_NO_WORK = Work(*[0] * len(Work._fields))
 
 Key = tuple[int | None, str, Verb, str]
 """Line, space, verb and variable."""
@@ -64,10 +64,20 @@ def as_executed(counts: Counts, sass: Sass | None) -> Executed:
 
 
 def _line(
-    line: int, work: Sequence[int], accesses: tuple[AccessEvidence, ...], branches: BranchEvidence | None
+    line: int, work: Work[int], accesses: tuple[AccessEvidence, ...], branches: BranchEvidence | None
 ) -> LineEvidence:
-    threads, warps, flops, *tensors = work
-    return LineEvidence(line, threads, warps, flops, accesses, branches, *tensors)
+    return LineEvidence(
+        line,
+        work.threads,
+        work.warps,
+        work.flops,
+        accesses,
+        branches,
+        work.tensor_flops,
+        work.tensor_work,
+        work.tensor_instructions,
+        work.product_bytes,
+    )
 
 
 def _sum(accesses: Iterable[AccessCount]) -> AccessSum:
@@ -172,20 +182,22 @@ def _branches(branches: Sequence[BranchCount], sass: Sass | None) -> dict[int, B
     return found
 
 
-def _work(counts: Counts) -> dict[int | None, list[int]]:
-    """The numbers of each line, as in `LineWork`."""
-    work: dict[int | None, list[int]] = {}
+def _work(counts: Counts) -> dict[int | None, Work[int]]:
+    work: dict[int | None, Work[int]] = {}
     for item in counts.lines:
-        before = work.setdefault(item.line, [0] * len(item.values))
-        work[item.line] = [one + int(other) for one, other in zip(before, item.values.sum(axis=1), strict=True)]
+        work[item.line] = _together(work.get(item.line, _NO_WORK), item.total)
     return work
 
 
+def _together(*all_work: Work[int]) -> Work[int]:
+    return Work(*map(sum, zip(*all_work, strict=True)))
+
+
 def _totals(hardware: Sequence[AccessCount], counts: Counts) -> Totals:
-    work = [int(sum(row)) for row in zip(*_work(counts).values(), strict=True)] or _NO_WORK
+    work = _together(_NO_WORK, *_work(counts).values())
     branches, divergent = (sum(int(item.values[row].sum()) for item in counts.branches) for row in (0, 1))
     access, ptx = _sums(hardware), _sums(counts.accesses)
-    run = Run(access, ptx, branches, divergent, *work)
+    run = Run(access, ptx, branches, divergent, **work._asdict())
     return totals_of(replace(run, async_loads=_async_loads(counts.accesses)))
 
 

@@ -70,8 +70,8 @@ class _Work:
 
     @property
     def copied(self) -> int:
-        """Bytes that multiprocessors copy at once from L2 and to it, past L1."""
-        return self.totals.bulk_load_bytes + self.totals.bulk_store_bytes
+        """Bytes that multiprocessors copy at once from L2 and to it, past L1. Each that gets a copy takes its time."""
+        return self.totals.bulk_received_bytes + self.totals.bulk_store_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ _RESOURCES = (
         "bulk",
         "Bulk copies",
         lambda work: work.copied / work.device.l2_bytes,
-        "Every byte of a bulk copy between L2 and a multiprocessor. L1 keeps none of them.",
+        "Every byte of a bulk copy, for each multiprocessor that sends or gets it. L1 keeps none of them.",
         rare=True,
     ),
 )

@@ -20,6 +20,11 @@ STORED_SUMS = (
     "`float2`, where rows begin at a multiple of 8 bytes. Or collect the tile in shared memory, and store its rows."
 )
 
+LOADED_FACTORS = (
+    "A matrix instruction decides which thread loads which element. Let neighbouring threads copy the tile to shared "
+    "memory along its rows, and load matrices from there."
+)
+
 
 def gain(subject: Subject, bound: Bound | None, better: Totals) -> float | None:
     """The speedup of the modelled bound with the better totals; None without a model."""

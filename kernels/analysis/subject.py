@@ -77,10 +77,14 @@ class Subject:
         return sum(operand.rows * operand.columns for operand in self.outputs)
 
     @property
+    def element_bytes(self) -> float:
+        """Of the inputs, on average."""
+        return sum(operand.bytes for operand in self.inputs) / max(1, self.input_elements) or FLOAT
+
+    @property
     def elements_read(self) -> float:
         """Elements that threads requested from global memory, of the inputs' average size."""
-        size = sum(operand.bytes for operand in self.inputs) / max(1, self.input_elements)
-        return self.totals.read_bytes / (size or FLOAT)
+        return self.totals.read_bytes / self.element_bytes
 
     @property
     def of_floats(self) -> bool:
@@ -97,6 +101,20 @@ class Subject:
         filled = self.totals.shared_store_requests + self.totals.bulk_load_requests
         used = self.totals.shared_load_requests + self.totals.product_bytes
         return filled > 0 and used > 0
+
+    @property
+    def elected(self) -> tuple[LineEvidence, ...]:
+        """Lines that one thread of a warp executes for all. Such a thread issues bulk copies, and waits for them."""
+        if not self.totals.bulk_load_requests + self.totals.bulk_store_requests + self.totals.cluster_copies:
+            return ()
+        return tuple(line for line in self.lines if 0 < line.warp_instructions == line.thread_instructions)
+
+    @property
+    def active_share(self) -> float:
+        """The share of a warp's threads that are active in an instruction, apart from the elected ones."""
+        alone = sum(line.warp_instructions for line in self.elected)
+        warps, threads = self.totals.warp_instructions - alone, self.totals.thread_instructions - alone
+        return threads / (WARP * warps) if warps > 0 else self.totals.warp_efficiency
 
     def accesses(self, space: str, *verbs: Verb) -> Iterator[tuple[LineEvidence, AccessEvidence]]:
         for line in self.lines:

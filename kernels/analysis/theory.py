@@ -23,7 +23,7 @@ _ALIKE = 5e-4
 def theory(subject: Subject, bandwidths: Sequence[float] = COURSE_BANDWIDTHS) -> tuple[TheoryRow, ...]:
     """The rows that fit the kernel and its exercise; none if the course has no formula."""
     match subject.operation:
-        case "matmul" if subject.product is not None and subject.of_floats:
+        case "matmul" if subject.product is not None:
             rows = _product_rows(subject, subject.product, bandwidths)
         case "sum":
             rows = sum_rows(subject)
@@ -52,8 +52,9 @@ def _product_rows(subject: Subject, product: Product, bandwidths: Sequence[float
     else:
         formula = f"2 x {volume}"
     yield _of_loads(subject, "element_reads", "elements read", formula, reads, counted, "elements")
-    requests, made = _requests(subject, volume, reads), subject.totals.global_load_requests
-    yield _of_loads(subject, "load_requests", "load requests", *requests, made, "requests")
+    if subject.of_floats:
+        requests, made = _requests(subject, volume, reads), subject.totals.global_load_requests
+        yield _of_loads(subject, "load_requests", "load requests", *requests, made, "requests")
     if not subject.shares and tile <= min(product.rows, product.columns):
         yield TheoryRow(
             "element_reads_tiled", f"elements read with tiles of {tile}", f"2 x {volume} / {tile}",
@@ -62,18 +63,26 @@ def _product_rows(subject: Subject, product: Product, bandwidths: Sequence[float
     again, often = uses / reads, uses / counted if counted else None
     formula = f"{rows}" if rows == columns else f"2 / (1/{rows} + 1/{columns})"
     yield _of_loads(subject, "reuse", "uses of each element read", formula, again, often, "uses")
-    yield _of_loads(
-        subject, "compute_to_memory", "flops per global access", f"2 x {volume} / (reads + stores)",
-        uses / (reads + product.rows * product.columns), subject.totals.compute_to_memory, "operations",
-    )  # fmt: skip
+    if subject.of_floats:
+        yield _of_loads(
+            subject, "compute_to_memory", "flops per global access", f"2 x {volume} / (reads + stores)",
+            uses / (reads + product.rows * product.columns), subject.totals.compute_to_memory, "operations",
+        )  # fmt: skip
+    if subject.of_tensor_cores:
+        yield TheoryRow(
+            "tensor_flops", "operations of tensor cores", f"2 x {volume}", uses, subject.totals.tensor_flops,
+            "operations", line=line_of_most([(line.line, line.tensor_flops) for line in subject.lines]),
+            note="parts of a tile that reach past the matrix are multiplied, too",
+        )  # fmt: skip
+    size = subject.element_bytes
     for bandwidth in bandwidths:
         # The course's bound, without caches: every read element comes from memory.
         named = f"{bandwidth / 1000:g} TB/s" if bandwidth >= 1000 else f"{bandwidth:g} GB/s"
         yield _of_loads(
-            subject, f"roofline_{bandwidth:.0f}", f"bound at {named}", f"{named} / 4 B x {again:.4g}",
-            bandwidth / FLOAT * again, None if often is None else bandwidth / FLOAT * often, "GFLOPS",
+            subject, f"roofline_{bandwidth:.0f}", f"bound at {named}", f"{named} / {size:g} B x {again:.4g}",
+            bandwidth / size * again, None if often is None else bandwidth / size * often, "GFLOPS",
         )  # fmt: skip
-    if subject.shares:
+    if subject.shares and subject.of_floats:
         yield from _block_rows(subject, product)
 
 
@@ -81,7 +90,7 @@ def _of_loads(
     subject: Subject, key: str, title: str, formula: str, expected: float, counted: float | None, unit: str
 ) -> TheoryRow:
     """A row whose difference comes from the loads of a product."""
-    line, note = subject.busiest_line("global", Verb.LOAD), _why(subject)
+    line, note = subject.busiest_line("global", Verb.LOAD) or subject.reading_line, _why(subject)
     return TheoryRow(key, title, formula, expected, counted, unit, line=line, note=note)
 
 
@@ -145,12 +154,16 @@ def _block_rows(subject: Subject, product: Product) -> Iterator[TheoryRow]:
 def _why(subject: Subject) -> str:
     """The most likely reason for a difference in reads."""
     loads = [access for _, access in subject.accesses("global", Verb.LOAD)]
-    if any(access.width > FLOAT for access in loads):
+    if subject.of_floats and any(access.width > FLOAT for access in loads):
         widest = max(access.width for access in loads)
         return f"a thread loads up to {widest} bytes at once"
     product = subject.product
     if product is None:
         return ""
+    if subject.of_tensor_cores and not subject.shares:
+        return "a matrix instruction uses each element that it loads several times"
+    if subject.totals.bulk_received_bytes > subject.totals.bulk_load_bytes:
+        return "a copy to several blocks reads each element once for all of them"
     if subject.shares and any(extent % subject.tile for extent in (product.rows, product.depth, product.columns)):
         return f"the sizes aren't multiples of {subject.tile}, so the last tiles are partly empty"
     threads = subject.launch.threads

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.device.execution.executor import Execution, check, run
+from kernels.device.execution.executor import Execution, Options, check, run
 from kernels.device.execution.in_turn import Call, run_in_turn
 from kernels.device.execution.schedule import Budget, Schedule
 from kernels.device.memory.placement import Argument, Buffer
@@ -18,6 +18,7 @@ __all__ = [
     "Call",
     "Execution",
     "Malformed",
+    "Options",
     "Program",
     "Schedule",
     "Unsupported",

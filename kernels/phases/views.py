@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from kernels.evidence import Accumulation, BlockPhase, Fetch, Fill, PhaseTable, Stage, StagePhase, StageTable
 
@@ -188,11 +189,11 @@ def _array(fetch: Fetch) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A tile in a stage. state: "used" in this phase, copied "ahead", or left "over" from an earlier one."""
+    """A tile in a stage. state: of the "current" phase, copied "ahead" in this run, or left "over"."""
 
     stage: Stage
     fill: Fill
-    state: str
+    state: Literal["current", "ahead", "over"]
 
     @property
     def tile(self) -> str:
@@ -206,7 +207,7 @@ def held_in(table: StageTable, phase: StagePhase) -> tuple[Held, ...]:
     return tuple(Held(stage, fill, _state(fill, phase)) for stage, fill in found)
 
 
-def _state(fill: Fill, phase: StagePhase) -> str:
+def _state(fill: Fill, phase: StagePhase) -> Literal["current", "ahead", "over"]:
     if fill.phase == phase.number:
-        return "used"
+        return "current"
     return "ahead" if fill.phase > phase.number else "over"

@@ -51,7 +51,7 @@ def headline(report: Report) -> tuple[str, str]:
         return explanation_of(report).cause or sentence or report.verdict.headline, detail
     if report.verdict in _EXACT:
         return leading.message, ""
-    sentence = report.verdict.headline if leading.lines else summary_sentence(report)
+    sentence = leading.meaning if leading.lines else summary_sentence(report)
     if leading.message in {sentence, report.verdict.headline}:
         return sentence, ""
     sizes = failing_sizes(report) if report.verdict in _SIZES_HELP else ""

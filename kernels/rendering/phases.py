@@ -53,14 +53,17 @@ def render_stages(table: StageTable, *, width: int = _WIDTH) -> str:
             tiles = {each.stage.operand: each for each in held if each.stage.number == number}
             cells = (_tile(tiles[name]) if name in tiles else "" for name in operands)
             rows.append(("" if row else str(phase.number), str(number), *cells))
-    lines = [f"Stages of the first block at {sizes}, tile {table.tile}", *aligned(rows, ">>" + "<" * len(operands))]
+    lines = [
+        f"Stages of the first block in this run, at {sizes}, tile {table.tile}",
+        *aligned(rows, ">>" + "<" * len(operands)),
+    ]
     left = len(table.phases) - _MOST_PHASES
     lines += [f"  ... and {left} more phases; --json has them"] if left > 0 else []
     return "\n".join([*lines, *(textwrap.wrap(table.note, width) if table.note else [])])
 
 
 def _tile(held: Held) -> str:
-    return held.tile if held.state == "used" else f"{held.tile} {_STATES[held.state]}"
+    return held.tile if held.state == "current" else f"{held.tile} {_STATES[held.state]}"
 
 
 def render_handout(handout: str, phases: Sequence[HandoutPhases]) -> str:

@@ -112,6 +112,14 @@ _REPAIRS: Mapping[Mistake, str] = {
         "Ask{at} for a rank below the number of blocks in the cluster. In PTX, use `.shared::cluster` for addresses "
         "that come from `mapa`."
     ),
+    Mistake.COPY_SIZE: (
+        "Copy{at} a multiple of 16 bytes, and no more than the tile has. Multiply elements by their size. Load the "
+        "elements that are left with ordinary accesses."
+    ),
+    Mistake.NO_BARRIER: (
+        "Give each barrier memory of its own, and initialise it before its first use{at}. Neither a tile nor a copy "
+        "may write there until `mbarrier.inval` has ended it."
+    ),
     Mistake.PRINTF: "Give `printf`{at} one argument for each conversion in its format.",
     Mistake.ASSERTION: "Let the kernel work without the condition of the assertion{at}, or make the condition true.",
     Mistake.MATRIX: (
@@ -134,6 +142,8 @@ def next_step(report: Report, lines: Sequence[str]) -> Step:
     first = leading[0] if leading else Finding(report.verdict, "")
     known = _KNOWN.get(report.verdict) if leading else None
     step = known(leading, report, lines) if known is not None else None
+    if first.facts.failed_waits:
+        step = Step("failed_wait", _FAILED_WAIT.format(lines=lines_named(first.facts.failed_waits)))
     step = step or Step(report.verdict.value, report.verdict.advice)
     unknown, meant = (*first.facts.names, "", "")[:2]
     text = step.text.format(
@@ -320,6 +330,8 @@ def _spread(launch: Launch) -> list[str]:
 
 
 def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
+    if any(each.facts.mistake is Mistake.NO_BARRIER for each in report.findings):
+        return _repair(Mistake.NO_BARRIER)
     of_copy = leading[0].facts.mistake in {Mistake.TRANSFER, Mistake.EARLY_TRANSFER}
     if of_copy and (step := wrong_bytes(report.findings)) is not None:
         return step
@@ -338,6 +350,10 @@ def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> S
     )
 
 
+_FAILED_WAIT = (
+    "Repeat the wait at {lines} until it succeeds, such as in `while (!wait(...));`. It may fail as long as the "
+    "phase isn't over. Repeat it with the same barrier and the same parity or token."
+)
 _FIRST_COME = (
     "Threads use memory{first} in any order, and each run may have another one. Choose what a thread does by "
     "`threadIdx` and `blockIdx`. Let one thread store a value that all use."

@@ -53,7 +53,8 @@ _NARROW_SUM = re.compile(
 )
 """Sums of numbers that already have a narrower format."""
 _SMALL_ERROR = 2.0**-7
-_SAME_TILE, _LOADS = "loads the same tile", "loads a tile"
+_SAME_TILE, _LOADS, _BOXES = "loads the same tile", "loads a tile", "copies a box"
+_MAP = re.compile(r"\bCUtensorMap\s++(?:__grid_constant__\s++)?(\w++)\s*+[,)]")
 _MOST = 3
 _MOST_TILES = 16
 """More stored names, or more stores to tiles, take too long to follow."""
@@ -163,8 +164,11 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> Step | None:
 
 
 def _one_tile(labels: Mapping[int, str]) -> Step:
-    loads = [line for line in sorted(labels) if labels[line] in {_SAME_TILE, _LOADS}]
+    loads = [line for line in sorted(labels) if labels[line] in {_SAME_TILE, _LOADS, _BOXES}]
     at = _at(loads) if len(loads) <= 2 else ""
+    if {*labels.values()} == {_BOXES}:
+        text = f"Look at the coordinates of the boxes{at}. The first coordinate goes along the rows in memory."
+        return Step("one_tile", f"{text} Each phase must copy other tiles.")
     if {*labels.values()} == {_SAME_TILE}:
         read = "This load reads" if len(loads) == 1 else "These loads read"
         text = f"Use the number of the phase in the index{at}. {read} the same tile in each phase."
@@ -311,8 +315,13 @@ def _reset(lines: Sequence[str]) -> tuple[int, str, int] | None:
 
 def _tile_loads(report: Report, lines: Sequence[str]) -> Iterator[tuple[re.Pattern[str], str]]:
     """A pattern of the lines that load tiles, if only a single tile comes out correct."""
+    if sizes_that_fail(report) is not Sizes.LARGER_THAN_A_TILE:
+        return
+    if maps := _MAP.findall(code_of_all(lines)):
+        named = "|".join(maps[:_MOST_TILES])
+        yield re.compile(rf"^(?!.{{0,400}}\bCUtensorMap\b)[^(\n]{{0,200}}+\((?=.{{0,400}}\b(?:{named})\b)"), _BOXES
     stored = {match[1] for line in lines if (match := _STORED.match(line)) and is_shared(match[1], lines)}
-    if not stored or sizes_that_fail(report) is not Sizes.LARGER_THAN_A_TILE:
+    if not stored:
         return
     load = rf"^[ \t]*+(?:{'|'.join(stored)})[ \t]*+\[.{{0,200}}?\][ \t]*+=(?!=)(?=.{{0,400}}\[)"
     if changing := _changing(load, lines):

@@ -153,7 +153,7 @@ def verdict_sentence(report: Report) -> str:
     leading = first_error(report.findings, report.verdict)
     if leading is None or not leading.lines:
         return report.verdict.headline
-    return f"{report.verdict.headline.rstrip('.')} ({leading.lines})."
+    return f"{leading.meaning.rstrip('.')} ({leading.lines})."
 
 
 def message_for(

@@ -35,6 +35,10 @@ _ELEMENT = (
     "`{name}` has no values until the kernel writes them, so don't read it{at}. Collect the result in a variable of "
     "the thread. Then write it with `=`."
 )
+_BARRIER = (
+    "Let one thread of the block initialise {element} with `mbarrier.init`. Then show it to all threads that use it"
+    "{at}, such as with `__syncthreads()`. Each block initialises its own barriers, and each stage needs one."
+)
 _LOCAL = "Give every element of the local array a first value before its use{at}."
 _CELL = "Let the block write every cell of `{name}` that is read{at}, such as {element}. Or correct the index there."
 _ZERO = "A thread without an element writes 0, which adds nothing to a sum."
@@ -54,6 +58,8 @@ _DECLARED = re.compile(r"\b(?:float|double|int|unsigned|half|bool)\s++(\w[^;(){}
 def unwritten_step(finding: Finding, lines: Sequence[str], *, padded: bool) -> Step:
     """The step after this finding. padded: whether only sizes with a partial tile fail, in a product of matrices."""
     name = finding.array
+    if finding.facts.mistake is Mistake.NO_BARRIER:
+        return Step("unwritten.barrier", _BARRIER)
     if finding.example is None or not finding.example.element:
         if finding.facts.mistake is Mistake.TRANSFER:
             return Step("unwritten.product", _PRODUCT)

@@ -42,6 +42,14 @@ MISTAKES = {
     "registers": {Mistake.REGISTER_FENCE, Mistake.TRANSFER},
     "reuse": {Mistake.TRANSFER, Mistake.EARLY_TRANSFER},
     "bytes": {Mistake.MBARRIER},
+    "init": {
+        Mistake.OTHER,
+        Mistake.MBARRIER,
+        Mistake.NO_BARRIER,
+        Mistake.PROXY_FENCE,
+        Mistake.TRANSFER,
+        Mistake.CLUSTER_RACE,
+    },
     "lifetime": {Mistake.CLUSTER_LIFETIME, Mistake.CLUSTER_RACE, Mistake.EARLY_TRANSFER},
 }
 # The compiler reads each of these for a second.

@@ -195,9 +195,9 @@ def _try_run(case: Case) -> str:
             Launch((2, 2, 1), (*case.block, 1), 4096 if case.tile is None else case.tile),
             ["M", "N", "P", WIDTH],
             buffers,
-            budget=device.Budget(BUDGET),
-            schedule=device.Schedule(case.schedule),
-            warp_races=Severity.ERROR,
+            device.Options(
+                budget=device.Budget(BUDGET), schedule=device.Schedule(case.schedule), warp_races=Severity.ERROR
+            ),
         )
     except device.Malformed:
         return "malformed"

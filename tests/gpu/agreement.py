@@ -161,10 +161,12 @@ def _run_all(program: device.Program, kernel: Prepared) -> tuple[list[Matrix], l
             case.launch,
             arguments(case),
             buffers(case, dict(make_factors(case, kind))),
-            budget=full_budget(case),
-            symbols=kernel.named(case.symbols),
-            state=kernel.named(constants(case)),
-            warp_races=kernel.plan.warp_races,
+            device.Options(
+                budget=full_budget(case),
+                symbols=kernel.named(case.symbols),
+                state=kernel.named(constants(case)),
+                warp_races=kernel.plan.warp_races,
+            ),
         )
         outputs.append(_output(case, execution.values))
         objections += [f"{finding.kind}, line {finding.line}: {finding.message}" for finding in execution.findings]

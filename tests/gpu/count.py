@@ -95,11 +95,13 @@ def _totals(program: device.Program, kernel: Prepared, case: CasePlan, sass: Sas
         case.launch,
         arguments(case),
         buffers(case, make_inputs(case, seed=1)),
-        budget=_ENDLESS,
-        symbols=kernel.named(case.symbols),
-        state=kernel.named(constants(case)),
-        observe=False,
-        count=True,
+        device.Options(
+            budget=_ENDLESS,
+            symbols=kernel.named(case.symbols),
+            state=kernel.named(constants(case)),
+            observe=False,
+            count=True,
+        ),
     )
     assert execution.counts is not None
     return as_executed(execution.counts, sass).totals

@@ -85,7 +85,7 @@ The kernels are the correct kernels of the exercises for tensor cores, at the si
 - Products are instructions of warps. `wmma` and large shapes become several instructions of the machine code.""",
     {
         **_METRICS,
-        "bulk_load_bytes": ("l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",),
+        "bulk_received_bytes": ("l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",),
         "bulk_load_sectors": ("l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum",),
         "bulk_store_bytes": ("l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum",),
         "tensor_instructions": tuple(
@@ -97,7 +97,7 @@ The kernels are the correct kernels of the exercises for tensor cores, at the si
         "shared_load_requests",
         "shared_load_wavefronts",
         "shared_store_conflicts",
-        "bulk_load_bytes",
+        "bulk_received_bytes",
         "bulk_store_bytes",
         "tensor_instructions",
     ),

@@ -86,10 +86,12 @@ def executed(folder: Path, kernel: Prepared, inputs: dict[str, Matrix]) -> tuple
         case.launch,
         arguments(case),
         buffers(case, inputs),
-        budget=full_budget(case),
-        symbols=kernel.named(case.symbols),
-        state=kernel.named(constants(case)),
-        warp_races=Severity.ERROR,
+        device.Options(
+            budget=full_budget(case),
+            symbols=kernel.named(case.symbols),
+            state=kernel.named(constants(case)),
+            warp_races=Severity.ERROR,
+        ),
     )
     return program, execution
 

@@ -146,7 +146,7 @@ def _table(path: Path) -> dict[str, Any]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Grade, and print the table of differences."""
     asked = _asked(arguments)
-    chosen = [each for part in asked.parts for each in subjects(part)][:: asked.every]
+    chosen = [each for part in asked.parts for each in subjects(part)][asked.first :: asked.every]
     try:
         found = () if asked.cpu else gpus()
     except NoGPU as reason:
@@ -169,6 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.gpu.verdicts", description=__doc__)
     parser.add_argument("parts", nargs="*", default=PARTS, metavar="part", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--first", type=int, default=0, help="leave out so many at the beginning")
     parser.add_argument("--every", type=int, default=1, help="only each n-th of them")
     parser.add_argument("--cpu", action="store_true", help="without a GPU")
     return parser.parse_args(arguments)

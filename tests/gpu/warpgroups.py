@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.compile.compilation import Compilation, compile_source
-from kernels.device import Budget, Buffer, load_program, run
+from kernels.device import Budget, Buffer, Options, load_program, run
 from kernels.device.tensor.fragments import packed
 from kernels.device.tensor.multiplication import multiply_add
 from kernels.device.tensor.wgmma import WarpgroupForm, warpgroup_form
@@ -167,7 +167,9 @@ def _on_cpu(opcode: str, where: Description, words: Words, sums: Words) -> Words
         Buffer("sums", sums.ravel().copy(), initialised=True),
     )
     program = load_program(made.ptx, made.entry)
-    ran = run(program, Launch((1, 1, 1), (_THREADS, 1, 1), 0), ("words", "sums"), buffers, budget=Budget(100_000))
+    ran = run(
+        program, Launch((1, 1, 1), (_THREADS, 1, 1), 0), ("words", "sums"), buffers, Options(budget=Budget(100_000))
+    )
     assert ran.findings == (), ran.findings
     found: Words = ran.values["sums"].reshape(sums.shape)
     return found

@@ -154,8 +154,7 @@ def answers(limits: Limits, asked: Configurations, searches: int) -> NDArray[np.
             device.Buffer("given", table.reshape(-1).view(np.float32), initialised=True),
             device.Buffer("answers", np.zeros(count * ANSWERS, np.float32), initialised=True),
         ],
-        budget=device.Budget(10_000_000),
-        observe=False,
+        device.Options(budget=device.Budget(10_000_000), observe=False),
     )
     assert not execution.findings, execution.findings
     return execution.values["answers"].view(np.int32).reshape(count, ANSWERS)

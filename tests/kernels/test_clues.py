@@ -111,6 +111,19 @@ def test_if_one_tile_alone_is_right_the_loads_of_tiles_are_shown():
     assert "line" not in card_of(_wrong(passed=(1, 16), failed=(17, 32)), copied).step, "the only known line stores"
 
 
+def test_if_one_tile_alone_is_right_the_copied_boxes_are_shown():
+    source = [
+        "__global__ void Product(const __grid_constant__ CUtensorMap mapM, const __grid_constant__ CUtensorMap mapN,",
+        "    float* P, int Width) {",
+        "load(stages[stage].M, &mapM, top, phase * TILE_K, &full[stage]);",
+        "load(stages[stage].N, &mapN, phase * TILE_K, left, &full[stage]);",
+        "P[Row * Width + Col] = sum;",
+    ]
+    card = card_of(_wrong(passed=(1, 16), failed=(17, 32)), source)
+    assert [line.number for line in card.excerpt if line.hit] == [3, 4]
+    assert "lines 3 and 4" in card.step
+
+
 def test_narrow_inputs_leave_only_their_sums_to_be_rounded():
     source = [
         "__global__ void Product(const half* M, const half* N, float* P, int Width) {",

@@ -166,6 +166,9 @@ def test_a_pipeline_of_one_stage_is_told_of_more(stages):
     assert (totals.tensor_flops, totals.tensor_instructions) == (2 * 128**3, 2 * 128**3 // (2 * 16 * 64 * 16))
     states = {row.key: row.state for row in made.evidence.checklist}
     assert (states["tiling"], states["occupancy"]) == (State.YES, State.NOT_NEEDED)
+    rows = {row.key: row.departs for row in made.evidence.theory}
+    assert {"element_reads", "reuse", "tensor_flops"} <= rows.keys()
+    assert not any(rows.values())
     (light,) = made.evidence.light
     assert {"tensor", "bulk"} <= {each.resource for each in light.resources}
     assert made.arch == "sm_90a"
@@ -228,6 +231,19 @@ def test_tiles_that_go_through_registers_are_told_of_asynchronous_copies(totals,
     assert [each.line for each in first_look(made) if "cp.async" in each.text] == [9] * named
 
 
+@pytest.mark.parametrize("shared", [0, 64])
+def test_factors_from_global_memory_are_told_of_tiles_not_of_other_threads(shared):
+    numbers = (4, 64, 2048, 8192, 8192, 512, 256, 128, 0, 0, 64, 512, 0, 0)
+    line = LineEvidence(9, 2048, 64, 0, (AccessEvidence("global", Verb.LOAD, "M", *numbers),))
+    made = on_tensor_cores(
+        line, "l1_tags", 8, bulk_load_requests=0, shared_store_requests=shared, shared_load_requests=shared,
+        global_load_sectors=512,
+    )  # fmt: skip
+    (found,) = (each.text for each in first_look(made) if each.line == 9 and "cp.async" not in each.text)
+    assert ("touches" in found) is bool(shared)
+    assert "threadIdx" not in found
+
+
 def shared_access(verb: Verb, conflicts: int) -> LineEvidence:
     numbers = (4, 64, 2048, 8192, 8192, 0, 0, 0, 64 + conflicts, conflicts, 64, 0, 64 + conflicts, conflicts)
     access = AccessEvidence("shared", verb, "tile", *numbers)
@@ -241,6 +257,30 @@ def test_rows_that_spare_fragments_all_conflicts_keep_their_length(of_loads, of_
     found = [each for each in first_look(made) if "bank" in each.text]
     assert sorted(each.line or 0 for each in found) == lines
     assert all("16 bytes longer" in each.text for each in found)
+
+
+@pytest.mark.parametrize(
+    ("verbs", "totals", "swizzled"),
+    [
+        ("load", {"bulk_load_requests": 9}, True),
+        ("store", {"bulk_load_requests": 9, "product_bytes": 9}, True),
+        ("store", {"product_bytes": 9}, True),
+        ("store", {"bulk_store_requests": 9}, True),
+        ("load store", {"product_bytes": 9}, False),
+        ("load store", {"bulk_store_requests": 9}, False),
+        ("load store", {"bulk_load_requests": 9}, False),
+        ("load store", {}, False),
+    ],
+)
+@pytest.mark.parametrize("cores", ["tensor", "ordinary"])
+def test_an_array_that_bulk_copies_or_wgmma_use_gets_a_swizzle(verbs, totals, swizzled, cores):
+    lines = tuple(shared_access(Verb(verb), 192) for verb in verbs.split())
+    none = {"bulk_load_requests": 0, "shared_store_requests": 64, "flops": 100, "tensor_flops": 100}
+    none["tensor_flops"] *= cores == "tensor"
+    made = replace(on_tensor_cores(lines[0], **none | totals), lines=lines, shapes={"tile": (32, 12)})
+    found = [each.text for each in first_look(made) if "bank" in each.text]
+    assert found
+    assert all(("swizzle" in each) is swizzled for each in found)
 
 
 def test_sums_of_tensor_cores_are_not_exchanged_between_threads():

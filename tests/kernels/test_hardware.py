@@ -180,7 +180,7 @@ def test_a_branch_without_a_jump_is_predicated():
 def test_totals_follow_from_the_sums():
     values = {"requests": 2, "threads": 64, "sectors": 16, "unique_bytes": 256, "segments": 4, "wavefronts": 0}
     load = access([0], "M", space="global", ideal_wavefronts=0, **values)
-    work = LineWork(5, np.array([[640, 640], [25, 25], [128, 128], [0, 0], [0, 0]]))
+    work = LineWork(5, np.array([[640, 640], [25, 25], [128, 128], *[[0, 0]] * 4]))
     totals = as_executed(counts(([load], []), lines=(work,)), machine({4: 1}, space="global")).totals
 
     assert (totals.global_load_requests, totals.global_load_sectors, totals.global_load_segments) == (4, 32, 8)
@@ -219,7 +219,11 @@ def test_conflicts_of_transposed_tiles_are_those_that_a_gpu_counts(tile, loads, 
     launch = Launch((width // tile, width // tile, 1), (tile, tile, 1), 0)
     program = device.load_program(made.ptx, made.entry)
     run = device.run(
-        program, launch, ("M", "N", "P", width), buffers, budget=device.Budget(10**6), observe=False, count=True
+        program,
+        launch,
+        ("M", "N", "P", width),
+        buffers,
+        device.Options(budget=device.Budget(10**6), observe=False, count=True),
     )
     text = disassemble(made.cubin).text
     assert run.counts is not None

@@ -89,10 +89,7 @@ def _block(each: Measured, width: int) -> dict[str, int]:
         launch,
         ("M", "N", "P", width),
         [device.Buffer(name, matrix, initialised=True, columns=width) for name in "MNP"],
-        budget=device.Budget(10_000_000),
-        observe=False,
-        count=True,
-        blocks=(0,),
+        device.Options(budget=device.Budget(10_000_000), observe=False, count=True, blocks=(0,)),
     )
     assert execution.findings == ()
     assert execution.counts is not None
@@ -174,6 +171,34 @@ def test_no_rung_on_tensor_cores_was_measured_faster_than_its_bound_on_the_page(
     assert [line for line in page.splitlines() if line.startswith("| 0")] == rows
 
 
+FEW_BLOCKS = """//!tilelab grid=(GRID) block=(16, 16)
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
+  int tiles = (Width + 15) / 16;
+  for (int tile = blockIdx.x; tile < tiles * tiles; tile += gridDim.x) {
+    int row = tile / tiles * 16 + threadIdx.y, col = tile % tiles * 16 + threadIdx.x;
+    float sum = 0;
+    if (row < Width && col < Width) {
+      for (int k = 0; k < Width; ++k) sum += M[row * Width + k] * N[k * Width + col];
+      P[row * Width + col] = sum;
+    }
+  }
+}"""
+
+
+@pytest.mark.parametrize(("grid", "runs"), [("4", [64]), ("ceil(Width/16)*ceil(Width/16)", [64, 2048])])
+def test_a_large_launch_that_a_few_blocks_share_is_not_run(grid, runs, monkeypatch):
+    sizes = []
+
+    def run(program, launch, arguments, *given, **options):
+        sizes.append(arguments[-1])
+        return device_run(program, launch, arguments, *given, **options)
+
+    device_run = device.run
+    monkeypatch.setattr(device, "run", run)
+    (bound,) = analysed(FEW_BLOCKS.replace("GRID", grid), size=64).evidence.light
+    assert (sorted(set(sizes)), bound.sizes["Width"]) == (runs, runs[-1])
+
+
 # -- by hand -----------------------------------------------------------------------------------------------------------
 
 LAUNCH = Launch((132, 1, 1), (256, 1, 1), 0)
@@ -199,7 +224,7 @@ def _times(totals: Totals, launch: Launch = LAUNCH, **more) -> dict[str, float]:
         ("l1_data", Totals(shared_load_wavefronts=CLOCKS // 2, shared_store_wavefronts=CLOCKS // 2)),
         ("l1_data", Totals(shared_load_wavefronts=CLOCKS // 2, global_load_sectors=2 * CLOCKS)),
         ("l1_data", Totals(shared_load_wavefronts=CLOCKS // 2, product_bytes=64 * CLOCKS)),
-        ("bulk", Totals(bulk_load_bytes=48 * CLOCKS, bulk_store_bytes=16 * CLOCKS)),
+        ("bulk", Totals(bulk_received_bytes=48 * CLOCKS, bulk_store_bytes=16 * CLOCKS)),
     ],
 )
 def test_each_resource_takes_a_millisecond_for_what_it_does_in_one(resource, totals):

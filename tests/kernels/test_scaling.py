@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernels.analysis.scaling import plan_blocks, probed_blocks, scaled, usual_blocks
-from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork, Verb
+from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork, Verb, Work
 from kernels.launch import Launch
 from tests.kernels.device.counted import Product
 
@@ -25,7 +25,7 @@ def counts(launch: Launch, blocks, number, field="sectors") -> Counts:
     values[ACCESS_FIELDS.index(field)] = row
     access = AccessCount((1,), 7, "global", Verb.LOAD, "M", 4, True, values)
     branch = BranchCount(2, 8, np.ones((2, len(blocks)), np.int64), ((len(blocks), len(blocks)),))
-    work = LineWork(7, np.ones((5, len(blocks)), np.int64))
+    work = LineWork(7, np.ones((len(Work._fields), len(blocks)), np.int64))
     return Counts(tuple(blocks), (access,), (), (branch,), (work,))
 
 
@@ -103,7 +103,7 @@ def test_other_numbers_stay_exact_beside_an_estimate():
     found, _, _ = sums(launch, lambda x, y, z: x, 64)
 
     assert found.counts.accesses[0].values[0, 0] == launch.blocks
-    assert found.counts.lines[0].values.tolist() == [[launch.blocks]] * 5
+    assert found.counts.lines[0].values.tolist() == [[launch.blocks]] * len(Work._fields)
     assert found.counts.branches[0].intervals == ((1600, 1600),)
 
 

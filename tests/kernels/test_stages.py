@@ -62,12 +62,12 @@ def test_boxes_go_round_through_two_stages():
     assert table is not None
     first, second, third, last = (f"[0..63][{at}..{at + 63}]" for at in (0, 64, 128, 192))
     assert held(table, "M") == [
-        [(first, "used"), (second, "ahead")],
-        [(third, "ahead"), (second, "used")],
-        [(third, "used"), (last, "ahead")],
-        [(third, "over"), (last, "used")],
+        [(first, "current"), (second, "ahead")],
+        [(third, "ahead"), (second, "current")],
+        [(third, "current"), (last, "ahead")],
+        [(third, "over"), (last, "current")],
     ]
-    assert [tile for phase in held(table, "N") for tile, state in phase if state == "used"] == [
+    assert [tile for phase in held(table, "N") for tile, state in phase if state == "current"] == [
         f"[{at}..{at + 63}][0..63]" for at in (0, 64, 128, 192)
     ]
     assert from_plain(StageTable, to_plain(table)) == table
@@ -81,7 +81,7 @@ def test_more_stages_copy_further_ahead(stages, ahead):
     assert table is not None
     assert len(table.phases) == 4
     assert sum(state == "ahead" for _, state in held(table, "M")[0]) == ahead
-    assert all([state for _, state in phase].count("used") == 1 for phase in held(table, "N"))
+    assert all([state for _, state in phase].count("current") == 1 for phase in held(table, "N"))
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ from tests.races.trace import Thread
 WORDS = 1024
 """The words of the tile in shared memory, and of each block's part of the array in global memory."""
 _WARP = 32
+_LOOKING = 0.15
+"""The share of kernels with a look."""
 
 HEAD = r"""
 #define PUT(i) asm volatile("st.shared.f32 [%0], %1;" ::"r"(s + 4 * (i)), "f"(1.0f) : "memory")
@@ -52,6 +54,8 @@ HEAD = r"""
 #define WAIT(k, parity, order) for (unsigned done = 0; !done;) asm volatile( \
   "{.reg .pred p; mbarrier.try_wait.parity" order ".shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}" \
   : "=r"(done) : "r"(m + 8 * (k)), "r"(parity) : "memory")
+#define LOOK(k, parity) asm volatile("{.reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%0], %1;}" \
+  ::"r"(m + 8 * (k)), "r"(parity) : "memory")
 #define LOAD(k, to, from, bytes) asm volatile( \
   "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" \
   ::"r"(s + 4 * (to)), "l"(G + (from)), "r"(bytes), "r"(m + 8 * (k)) : "memory")
@@ -94,7 +98,10 @@ _TILE, _BARRIERS, _ARRAY = "shared tile", "shared barriers", "global array"
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A kernel, the events of the threads of different blocks, and the lines of copies for which nothing waits."""
+    """A kernel, the events of the threads of different blocks, and the lines of copies for which nothing waits.
+
+    looks: whether threads look at a barrier once, whose phase may be over
+    """
 
     seed: int
     blocks: int
@@ -102,6 +109,7 @@ class Program:
     lines: tuple[str, ...]
     events: dict[int, dict[Thread, list[Event]]]
     left: frozenset[int]
+    looks: bool
 
 
 @dataclass(slots=True)
@@ -479,6 +487,28 @@ class _Draft:
             kinds += [self.multiply] * 3 + [self.wait_for_products, self.fill_right_factor]
         self.random.choice(kinds)()
 
+    def look(self) -> None:
+        """Let threads look at a barrier once before they wait for it. That orders nothing, because it may fail."""
+        if self.chance(0.5):
+            barrier = self.random.choice(self.loads)
+            if barrier.started:
+                self.wait(barrier)
+            self.load()
+            barrier = next((each for each in self.loads if each.started), barrier)
+        else:
+            # In large blocks, the device lets warps take turns, but no lanes.
+            far = [each for each in self.syncs if each.arrive in {"true", "t % 32 == 0"} or not self.multiplies]
+            if not far:
+                return
+            barrier = self.random.choice(far)
+            self.step_of_part("PUT", "true")
+            self.use(barrier, barrier.arrive, f'ARRIVE({barrier.number}, "");', Arrive(barrier.key))
+            barrier.started = True
+        self.use(barrier, barrier.wait, f"LOOK({barrier.number}, {barrier.phase & 1});", writes=False)
+        self.access()
+        if barrier.started:
+            self.wait(barrier)
+
     def end(self) -> frozenset[int]:
         """End what is under way, mostly, and return the lines of copies that nothing waits for."""
         left = set()
@@ -516,7 +546,13 @@ def generate(seed: int, first_line: int = 1) -> Program:
         draft.anything()
     if draft.chance(0.1):
         draft.copy_of_a_former_life()
+    looks = random.Random(f"look {seed}").random() < _LOOKING
+    if looks:
+        draft.random, others = random.Random(f"looks {seed}"), draft.random
+        draft.settle()
+        draft.look()
+        draft.random = others
     left = draft.end()
     different = draft.blocks if any("b == 0" in line for line in draft.lines) else 1
     events = {b: {place: each for place, each in draft.events.items() if place[0] == b} for b in range(different)}
-    return Program(seed, draft.blocks, draft.threads, tuple(draft.lines), events, left)
+    return Program(seed, draft.blocks, draft.threads, tuple(draft.lines), events, left, looks)

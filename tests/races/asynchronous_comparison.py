@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernels.compile import nvrtc
-from kernels.device import Budget, Buffer, Unsupported, load_program, run
+from kernels.device import Budget, Buffer, Options, Unsupported, load_program, run
 from kernels.launch import Launch
 from kernels.verdict import Finding, Severity, Verdict
 from tests.races.asynchronous import HEAD, WORDS, Program, generate
@@ -57,6 +57,9 @@ def _compare(program: Program, ptx: str) -> Comparison:
     for a, b in expected.keys() - pairs:
         if any((c, b) in pairs and (a, c) not in expected for c in range(a + 1, b)):
             del expected[a, b]
+    # Code behind a wait that fails only runs if the other orders show nothing.
+    if program.looks and (pairs or left):
+        expected = {pair: race for pair, race in expected.items() if pair in pairs}
     # Beside a race, the device doesn't report what is under way at the end.
     if not expected:
         other |= {f"a copy under way at the end at line {line}" for line in left - program.left}
@@ -71,5 +74,5 @@ def _findings(program: Program, ptx: str) -> list[Finding]:
         Buffer("P", np.zeros(many, np.float32), initialised=True),
     )
     launch = Launch((program.blocks, 1, 1), (program.threads, 1, 1), 0)
-    ran = run(load_program(ptx, f"K{program.seed}"), launch, ("M", "P", many), buffers, budget=_BUDGET)
+    ran = run(load_program(ptx, f"K{program.seed}"), launch, ("M", "P", many), buffers, Options(budget=_BUDGET))
     return [finding for finding in ran.findings if finding.severity is Severity.ERROR]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernels.compile.compilation import Compilation, compile_source
-from kernels.device import Budget, Buffer, Unsupported, load_program, run
+from kernels.device import Budget, Buffer, Options, Unsupported, load_program, run
 from kernels.facts import Mistake
 from kernels.launch import Launch
 from kernels.verdict import Finding, Verdict
@@ -56,5 +56,5 @@ def _races(program: Program) -> list[Finding]:
         Buffer("P", np.zeros(many, np.float32), initialised=False),
     )
     launch = Launch((program.blocks, 1, 1), (THREADS, 1, 1), 0, (program.blocks, 1, 1))
-    ran = run(load_program(made.ptx, made.entry), launch, ("M", "P", many), buffers, budget=_BUDGET)
+    ran = run(load_program(made.ptx, made.entry), launch, ("M", "P", many), buffers, Options(budget=_BUDGET))
     return [finding for finding in ran.findings if finding.kind is Verdict.DATA_RACE]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.compile import nvrtc
-from kernels.device import Budget, Buffer, Execution, Schedule, Unsupported, load_program, run
+from kernels.device import Budget, Buffer, Execution, Options, Schedule, Unsupported, load_program, run
 from kernels.launch import Launch
 from kernels.verdict import Finding, Verdict
 from tests.races.following import follow
@@ -165,4 +165,4 @@ def _run(kernel: Kernel, schedule: Schedule = Schedule.LOCKSTEP, *, races: bool 
     )
     launch = Launch((program.blocks, 1, 1), (program.threads, 1, 1), 0)
     program_in_ptx = load_program(kernel.ptx, kernel.name)
-    return run(program_in_ptx, launch, ("M", "P", n), buffers, budget=_BUDGET, schedule=schedule, races=races)
+    return run(program_in_ptx, launch, ("M", "P", n), buffers, Options(budget=_BUDGET, schedule=schedule, races=races))

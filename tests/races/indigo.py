@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernels.compile.compilation import Compilation, compile_source
-from kernels.device import Budget, Buffer, load_program, run
+from kernels.device import Budget, Buffer, Options, load_program, run
 from kernels.launch import Launch
 from kernels.verdict import Severity, Verdict
 
@@ -159,7 +159,9 @@ def races(variant: Variant) -> bool:
         Buffer(name, array.astype(np.int32).view(np.float32), initialised=True) for name, array in arrays.items()
     ]
     launch = Launch((variant.blocks, 1, 1), (_THREADS, 1, 1), 0)
-    execution = run(load_program(made.ptx, made.entry), launch, (*arrays, VERTICES), buffers, budget=Budget(100_000))
+    execution = run(
+        load_program(made.ptx, made.entry), launch, (*arrays, VERTICES), buffers, Options(budget=Budget(100_000))
+    )
     errors = [finding for finding in execution.findings if finding.severity is Severity.ERROR]
     if others := [finding for finding in errors if finding.kind is not Verdict.DATA_RACE]:
         raise RuntimeError(f"{variant.name}: {others[0].message}\n{variant.text}")

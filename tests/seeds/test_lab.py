@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernels.compile.compilation import Compilation, compile_source
-from kernels.device import load_program, run
+from kernels.device import Options, load_program, run
 from kernels.exercise import find_exercise
 from kernels.judging.inputs import expected_product, make_inputs
 from kernels.judging.judge import arguments, buffers, full_budget
@@ -125,7 +125,7 @@ def product_on_device(case: CasePlan, fmad: bool, seed: int = 1) -> np.ndarray:
     assert ("fma.rn.f32" in made.ptx) is fmad
     assert case.launch is not None
     program, operands = load_program(made.ptx, made.entry), buffers(case, make_inputs(case, seed))
-    done = run(program, case.launch, arguments(case), operands, budget=full_budget(case))
+    done = run(program, case.launch, arguments(case), operands, Options(budget=full_budget(case)))
     assert not done.findings
     return np.asarray(done.values["P"], np.float32).view(np.uint32)
 

@@ -259,10 +259,12 @@ class CpuBackend:
                 launch,
                 [_argument(argument) for argument in arguments],
                 [Buffer(_name(m), self._words(m).view(np.float32), initialised=True) for m in memories],
-                budget=device.Budget(instructions),
-                symbols={name: _name(memory) for name, memory in used.items()},
-                state={n: held for n, held in module.state.items() if n in handle.program.variables},
-                observe=False,
+                device.Options(
+                    budget=device.Budget(instructions),
+                    symbols={name: _name(memory) for name, memory in used.items()},
+                    state={n: held for n, held in module.state.items() if n in handle.program.variables},
+                    observe=False,
+                ),
             )
         except (device.Unsupported, device.Malformed) as reason:
             raise self._lost(DeviceFault(FaultKind.OTHER, str(reason))) from reason

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 _STEPS_OF_COPIES = 8
 """A block with bulk copies may take so many times as many steps, because a copy counts as many of them."""
+_FEW_THREADS = 384
+"""A step of fewer threads takes hardly less time."""
+_SURELY = 2
+"""Of a launch that is expected to take so many times the affordable steps, nothing is run."""
 
 MOST_LINES = 400
 MOST_ELEMENTS = 3 * 2**24
@@ -144,7 +148,7 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
     from kernels.analysis.sass import read_sass
 
     sass = read_sass(request.sass, request.module.entry) if request.sass is not None else None
-    counts, extent, findings = _run(request, loaded, case, observe=request.observe)
+    counts, extent, findings, steps = _run(request, loaded, case, observe=request.observe)
     executed = as_executed(counts, sass)
     notes = [] if request.sass is not None else [f"Counts are by PTX only: {request.no_sass}."]
     lines, left = _bounded(executed.lines)
@@ -152,7 +156,9 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
         notes.append(f"The {left} lines with the fewest instructions are left out.")
     phases, stages, light = *_phases(request.phases, loaded), None
     if request.light is not None:
-        light = _light(request, loaded, request.light, sass, copies=executed.totals.bulk_load_requests > 0)
+        expected = steps * _growth(case, request.light)
+        copies = executed.totals.bulk_load_requests > 0
+        light = _light(request, loaded, request.light, sass, expected=expected, copies=copies)
     evidence = Evidence(
         extent=extent,
         lines=lines,
@@ -165,11 +171,21 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
     return AnalysisResponse(evidence, findings, _barriers(loaded.program, counts, case), light)
 
 
-def _light(
-    request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass | None, *, copies: bool
-) -> Totals | None:
-    """The totals of a large launch. None if its blocks need each other, or if it fails there.
+def _growth(small: CasePlan, large: CasePlan) -> float:
+    """How many times as much a block does in the large case. Only a grid with more blocks shares the work."""
+    from kernels.judging.operations import work
 
+    assert small.launch is not None
+    assert large.launch is not None
+    return work(large) / max(1, work(small)) * small.launch.blocks / large.launch.blocks
+
+
+def _light(
+    request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass | None, *, expected: float, copies: bool
+) -> Totals | None:
+    """The totals of a large launch. None if its blocks do too much or need each other, or if it fails there.
+
+    expected: the steps of its blocks, by a small launch
     copies: whether it makes bulk copies
     """
     from kernels.analysis.hardware import as_executed
@@ -177,10 +193,12 @@ def _light(
     from kernels.judging.judge import buffers
 
     assert case.launch is not None, "only a case that can be launched is counted"
+    most = request.affordable // max(_FEW_THREADS, case.launch.threads) * (_STEPS_OF_COPIES if copies else 1)
+    if expected > _SURELY * most:
+        return None
     memory = buffers(case, _inputs(case))
     # More than the fewest blocks would only show that some differ, and a bound doesn't need that.
     blocks = plan_blocks(case.launch, 0)
-    most = request.affordable // case.launch.threads * (_STEPS_OF_COPIES if copies else 1)
     run = _execute(request, loaded, case, memory, blocks, most=most, multiplies=False)
     if run.findings or run.counts is None:
         return None
@@ -227,10 +245,10 @@ def _bounded(lines: tuple[LineEvidence, ...]) -> tuple[tuple[LineEvidence, ...],
 
 def _run(
     request: AnalysisRequest, loaded: Loaded, case: CasePlan, *, observe: bool
-) -> tuple[Counts, Extent, tuple[Finding, ...]]:
+) -> tuple[Counts, Extent, tuple[Finding, ...], int]:
     """Run all blocks if that is affordable, otherwise enough of them to infer the rest.
 
-    Returns the counts of the whole launch, what they cover, and the findings.
+    Returns the counts of the whole launch, what they cover, the findings, and the steps of the blocks that ran.
     """
     from kernels.analysis.scaling import plan_blocks, scaled
     from kernels.device.ptx.likeness import unforeseen_lines
@@ -249,13 +267,13 @@ def _run(
     if blocks is None:
         findings = judge_run(request.plan, case, inputs, run) if observe else run.findings
         extent = Extent(case.sizes, request.plan.tile, launch, launch.blocks, not errors_of(run.findings))
-        return run.counts, extent, findings
+        return run.counts, extent, findings, run.steps
     whole = scaled(run.counts, launch, unforeseen_lines(loaded.program))
     note = whole.note[:1].upper() + whole.note[1:] + "." if whole.note else ""
     extent = Extent(
         case.sizes, request.plan.tile, launch, len(blocks), whole.exact and not errors_of(run.findings), note
     )
-    return whole.counts, extent, run.findings
+    return whole.counts, extent, run.findings, run.steps
 
 
 def _execute(
@@ -282,15 +300,17 @@ def _execute(
         case.launch,
         arguments(case),
         memory,
-        symbols=loaded.named(case.symbols),
-        shapes=case.shapes,
-        state=loaded.named(constants(case)),
-        budget=budget,
-        warp_races=request.plan.warp_races,
-        observe=observe and blocks is None,
-        count=count,
-        blocks=blocks,
-        multiplies=multiplies,
+        device.Options(
+            symbols=loaded.named(case.symbols),
+            shapes=case.shapes,
+            state=loaded.named(constants(case)),
+            budget=budget,
+            warp_races=request.plan.warp_races,
+            observe=observe and blocks is None,
+            count=count,
+            blocks=blocks,
+            multiplies=multiplies,
+        ),
     )
 
 
@@ -319,7 +339,7 @@ def _barriers(program: Program, counts: Counts, case: CasePlan) -> float | None:
     others = {item.counted_line for item in program.instructions if not item.opcode.startswith(_BARRIERS)}
     if None in waits or waits & others:
         return None
-    warps = sum(int(work.values[1].sum()) for work in counts.lines if work.line in waits)
+    warps = sum(each.total.warps for each in counts.lines if each.line in waits)
     return warps / (-(-case.launch.threads // 32) * case.launch.blocks)
 
 

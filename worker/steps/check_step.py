@@ -196,14 +196,16 @@ def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding], reached: 
             execution = device.run_in_turn(
                 on.calls(case),
                 buffers,
-                symbols=on.named(case.symbols),
-                shapes=case.shapes,
-                state=on.state | on.named(constants(case)),
-                schedule=schedule,
-                budget=budget,
-                warp_races=plan.warp_races,
-                races=schedule is device.Schedule.LOCKSTEP,
-                sizes=size_text(case),
+                device.Options(
+                    symbols=on.named(case.symbols),
+                    shapes=case.shapes,
+                    state=on.state | on.named(constants(case)),
+                    schedule=schedule,
+                    budget=budget,
+                    warp_races=plan.warp_races,
+                    races=schedule is device.Schedule.LOCKSTEP,
+                    sizes=size_text(case),
+                ),
             )
         except device.Unsupported as reason:
             reached.add(case, reason)
@@ -258,10 +260,12 @@ class _Solver:
             execution = device.run_in_turn(
                 on.calls(case),
                 buffers,
-                symbols=on.named(case.symbols),
-                state=on.named(constants(case)),
-                budget=full_budget(case),
-                observe=False,
+                device.Options(
+                    symbols=on.named(case.symbols),
+                    state=on.named(constants(case)),
+                    budget=full_budget(case),
+                    observe=False,
+                ),
             )
         except device.Unsupported as reason:
             raise _needs_gpu(reason) from reason

@@ -52,10 +52,12 @@ def _depends(plan: Plan, case: CasePlan, on: Loaded, solve: Solve | None) -> boo
         ran = device.run_in_turn(
             moved.calls(case),
             buffers(case, inputs),
-            symbols=on.named(case.symbols),
-            state=on.state | on.named(constants(case)),
-            budget=full_budget(case),
-            observe=False,
+            device.Options(
+                symbols=on.named(case.symbols),
+                state=on.state | on.named(constants(case)),
+                budget=full_budget(case),
+                observe=False,
+            ),
         )
     except device.Unsupported:
         return False

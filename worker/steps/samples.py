@@ -46,12 +46,14 @@ def _findings(plan: Plan, case: CasePlan, on: Loaded) -> Iterator[Finding]:
         case.launch,
         arguments(case),
         buffers(case, _inputs(case)),
-        symbols=on.named(case.symbols),
-        shapes=case.shapes,
-        state=on.named(constants(case)),
-        budget=full_budget(case),
-        warp_races=plan.warp_races,
-        blocks=sample(case.launch.blocks),
+        device.Options(
+            symbols=on.named(case.symbols),
+            shapes=case.shapes,
+            state=on.named(constants(case)),
+            budget=full_budget(case),
+            warp_races=plan.warp_races,
+            blocks=sample(case.launch.blocks),
+        ),
     )
     for finding in ran.findings:
         yield replace(finding, example=replace(finding.example or Example(), case=case.name))

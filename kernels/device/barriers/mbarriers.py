@@ -6,8 +6,10 @@ still missing, and the phase's number.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import NoReturn
 
 import numpy as np
@@ -26,7 +28,7 @@ from kernels.device.memory.parts import access_to, note, note_part, read_part, v
 from kernels.device.memory.tensor_copies import TensorCopy
 from kernels.device.ptx.module import Reached
 from kernels.device.state.accesses import Part
-from kernels.device.state.element_names import element_name
+from kernels.device.state.element_names import barrier_name
 from kernels.device.state.findings import Described
 from kernels.device.state.groups import Started
 from kernels.device.state.machine import Machine, TrapError, stop
@@ -50,6 +52,19 @@ class _Uses:
         self.arrived = np.zeros(lanes, np.bool_)
 
 
+class _Expectation:
+    """An `expect_tx` without an arrival, after which threads must still arrive in the same phase.
+
+    key: under which threads know that it is over
+    open: the blocks of barriers at which none of these threads has arrived so far
+    """
+
+    def __init__(self, use: MbarrierUse, phase: Phase, lanes: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
+        self.use, self.lanes, self.columns = use, lanes, columns
+        self.key = "expected", phase, use.site.pc, int(lanes[0])
+        self.open = frozenset(columns.tolist())
+
+
 def _known(lines: set[int | None]) -> tuple[int, ...]:
     return tuple(sorted(line for line in lines if line is not None))
 
@@ -58,16 +73,21 @@ class Mbarriers:
     """The barriers in the shared memory of a chunk of blocks.
 
     trusted: whether only barriers order the program's threads
+    late: whether the bytes of a copy arrive only when all threads wait
     """
 
-    def __init__(self, machine: Machine, ordering: Ordering, *, trusted: bool) -> None:
+    def __init__(self, machine: Machine, ordering: Ordering, *, trusted: bool, late: bool) -> None:
         self._machine = machine
         self._ordering = ordering
         self._trusted = trusted
+        self._late = late
+        self._under_way: deque[tuple[Part, Counts]] = deque()
         self._bytes = PhaseBytes(machine.shape)
         self._uses: dict[tuple[str, int], _Uses] = {}
+        self._words: dict[tuple[str, int], Counts] = {}
         self._lives: dict[tuple[str, int], Counts] = {}
         self._started: dict[Hashable, Started] = {}
+        self._expectations: dict[Phase, list[_Expectation]] = {}
         self._initialised: dict[tuple[str, int], int | None] = {}
 
     def perform(self, use: MbarrierUse, mask: Mask | None) -> None:
@@ -91,6 +111,8 @@ class Mbarriers:
             if not use.unseen and (use.copy is None or part.owners is None):
                 note_part(machine, part, use.site)
             act(use, part, sources[part.lanes], result)
+        if isinstance(use.copy, BulkCopy | TensorCopy):
+            machine.begun(use.copy, mask)
         if use.target is not None:
             done = result.reshape(grid)
             made = done.astype(np.bool_) if use.verb is Verb.WAIT else done
@@ -130,7 +152,7 @@ class Mbarriers:
                 expected, came = self._bytes.of(name, offset, lane % machine.shape.blocks)
                 needed = int(states.expected[first])
                 yield Awaited(
-                    element_name(part.allocation, offset),
+                    barrier_name(part.allocation, offset),
                     use.instruction.line,
                     use.parity,
                     Incomplete(
@@ -157,6 +179,8 @@ class Mbarriers:
                 part.lanes[bad],
                 f"it makes a barrier in shared memory for {count:,} threads, but 1 to {MOST_ARRIVALS:,} are allowed",
             )
+        while self.end_copies():
+            pass
         first = self._next_lives(part) << LIFE_BITS
         self._set(part, States(sources, sources, first))
         self._bytes.clear(part)
@@ -186,15 +210,46 @@ class Mbarriers:
     # -- asynchronous copies ------------------------------------------------------------------------------------------
 
     def _count_bytes(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
-        self._states(use, part)
+        states = self._states(use, part)
         if use.verb is Verb.EXPECT:
+            self._begin_expectation(use, part, states)
             self._bytes.expect(part, sources)
         else:
             self._bytes.bring(part, sources)
         self._close(part)
 
+    def _begin_expectation(self, use: MbarrierUse, part: Part, states: States) -> None:
+        open_ = ~self._bytes.missing(part)
+        if not self._trusted or not open_.any():
+            return
+        for phase, lanes, shift in self._by_phase(part.some(open_), states.phase[open_]):
+            made = _Expectation(use, phase, lanes, lanes % self._machine.shape.blocks + shift)
+            self._ordering.seen(made.key).reshape(-1)[lanes] = 1
+            self._expectations.setdefault(phase, []).append(made)
+
+    def _end_expectations(self, phase: Phase, columns: NDArray[np.intp], lanes: NDArray[np.intp] | None) -> None:
+        """Note that a phase in these blocks lasted until threads arrived, or that it is over (None)."""
+        for each in self._expectations.get(phase, []):
+            if lanes is None and not each.open.isdisjoint(columns.tolist()):
+                why = (
+                    "{thread} expects bytes in a phase that may be over before, because other threads arrive meanwhile."
+                )
+                self._misused(each.use, each.lanes[np.isin(each.columns, columns)], why, Mistake.LATE_EXPECTATION)
+            if lanes is not None:
+                each.open -= set(columns[self._ordering.seen(each.key).reshape(-1)[lanes] > 0].tolist())
+            if not each.open:
+                self._ordering.forget(each.key)
+        left = [each for each in self._expectations.pop(phase, []) if each.open]
+        if left:
+            self._expectations[phase] = left
+
+    def _check_expectations(self, part: Part, phases: Counts) -> None:
+        if self._expectations:
+            for phase, lanes, shift in self._by_phase(part, phases):
+                self._end_expectations(phase, lanes % self._machine.shape.blocks + shift, None)
+
     def _copy(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
-        """Start a copy, whose bytes arrive at once. Threads still may not use them before the phase is over."""
+        """Start a copy, which writes at once. Threads still may not use its bytes before the phase is over."""
         assert use.copy is not None
         states, moved = self._states(use, part), np.zeros(self._machine.shape.lanes, np.int64)
         for phase, lanes, shift in self._by_phase(part, states.phase):
@@ -213,8 +268,19 @@ class Mbarriers:
             some = moved[lanes] > 0  # without bytes, there is nothing to wait for
             started = self._started.setdefault(phase.barrier, Started(self._machine.shape.blocks))
             started.begin(columns[some], phase.number + 1, use.site.pc, lanes[some])
-        self._bytes.bring(part, moved[part.lanes])
-        self._close(part)
+        self._under_way.append((part, moved[part.lanes]))
+        if not self._late:
+            self.end_copies()
+
+    def end_copies(self) -> bool:
+        """Let copies end in their order until a phase is over. Return whether any was under way."""
+        found = bool(self._under_way)
+        while self._under_way:
+            part, moved = self._under_way.popleft()
+            self._bytes.bring(part, moved)
+            if self._close(part):
+                break
+        return found
 
     def _copy_to_several(self, use: MbarrierUse, copy: BulkCopy | TensorCopy, ranks: int, part: Part) -> None:
         """Start a copy once for each block of the cluster that it names: to its memory, reporting to its barrier."""
@@ -239,14 +305,16 @@ class Mbarriers:
         if use.verb is Verb.COPIES_ARRIVE:
             self._arrive(use, part, sources, result)
 
-    def _close(self, part: Part) -> None:
-        """Begin the next phase of barriers at which nothing is missing any more."""
+    def _close(self, part: Part) -> bool:
+        """Begin the next phase of barriers at which nothing is missing any more. Return whether there are any."""
         states = self._read(part)[0]
         over = (states.missing == 0) & ~self._bytes.needed(part)
         if over.any():
+            self._check_expectations(part.some(over), states.phase[over])
             self._bytes.clear(part.some(over))
             after = States(states.expected[over], states.expected[over], states.phase[over] + 1)
             self._set(part.some(over), after)
+        return bool(over.any())
 
     # -- arrivals and waits -------------------------------------------------------------------------------------------
 
@@ -270,6 +338,8 @@ class Mbarriers:
         result[part.lanes] = States(states.expected, states.missing - before, states.phase).words
         for phase, lanes, shift in self._by_phase(part, states.phase):
             self._ordering.arrive(phase, self._grid(lanes), shift, releases=use.orders)
+            if phase in self._expectations:
+                self._end_expectations(phase, lanes % self._machine.shape.blocks + shift, lanes)
             used = self._used(phase)
             used.arrivals.add(use.instruction.line)
             used.arrived[lanes] = True
@@ -282,6 +352,7 @@ class Mbarriers:
             expected = expected - total
         at = part.some(first)
         done = (missing == 0) & ~self._bytes.needed(at)
+        self._check_expectations(at.some(done), states.phase[first][done])
         self._bytes.clear(at.some(done))
         after = States(expected, np.where(done, expected, missing), states.phase[first] + done)
         self._set(at, after)
@@ -297,6 +368,8 @@ class Mbarriers:
             if (stale := (states.phase - over) & -2 != 0).any():
                 self._stop(use, part.lanes[stale], f"it waits with a token of another phase than {_VALID}")
         result[part.lanes] = done
+        if self._late and not done.all():
+            self._machine.failed.setdefault(use.site.pc, int(part.lanes[~done][0]))
         for phase, lanes, _ in self._by_phase(part.some(done), over[done]):
             self._ordering.wait(phase, self._grid(lanes), acquires=use.orders)
             seen = self._ordering.seen(phase.barrier).reshape(-1)
@@ -340,7 +413,8 @@ class Mbarriers:
         if (many := total > states.missing).any():
             came, missing, expected = (int(each[many][0]) for each in (total, states.missing, states.expected))
             known = f"It was initialised for {expected:,}" if missing == expected else f"It waits for {missing:,} more"
-            self._misused(use, part.lanes[many], f"{plural(came, 'thread')} arrive at this barrier. {known}.")
+            arrive = "arrives" if came == 1 else "arrive"
+            self._misused(use, part.lanes[many], f"{plural(came, 'thread')} {arrive} at this barrier. {known}.")
         for phase, lanes, _ in self._by_phase(part, states.phase):
             unaware = lanes[self._ordering.seen(phase.barrier).reshape(-1)[lanes] < phase.number]
             if unaware.size:
@@ -366,8 +440,8 @@ class Mbarriers:
         self._machine.findings.add(Verdict.BARRIER_DIVERGENCE, item.line, len(lanes), describe)
         raise TrapError
 
-    def _stop(self, use: MbarrierUse, lanes: NDArray[np.intp], why: str) -> NoReturn:
-        stop(self._machine, use.instruction.line, int(lanes[0]), len(lanes), why)
+    def _stop(self, use: MbarrierUse, lanes: NDArray[np.intp], why: str, mistake: Mistake = Mistake.OTHER) -> NoReturn:
+        stop(self._machine, use.instruction.line, int(lanes[0]), len(lanes), why, mistake)
 
     # -- states -------------------------------------------------------------------------------------------------------
 
@@ -375,15 +449,26 @@ class Mbarriers:
         """Return the barriers of the threads. Stop the kernel if one isn't a barrier."""
         states, valid = self._read(part)
         if valid is not None and not valid.all():
-            bad = np.flatnonzero(~valid)
-            element = part.allocation, int(part.offsets[bad[0]]), int(part.lanes[bad[0]])
-            self._machine.unset.report_memory(use.site.pc, element, len(bad))
+            unset = part.some(~valid)
+            self._machine.unset.report(use.site.pc, len(unset.lanes), partial(self._not_initialised, unset))
             raise TrapError
-        nobody = (states.missing == 0) & (states.expected > 0) & ~self._bytes.needed(part)
-        broken = (states.missing > states.expected) | (states.phase < 0) | nobody
+        broken = np.zeros(len(part.lanes), np.bool_)
+        for words, here, columns in self._kept(part):
+            broken[here] = states.words[here] != words[columns]
         if broken.any():
-            self._stop(use, part.lanes[broken], "it uses a barrier in shared memory that has been overwritten")
+            other = part.some(broken)
+            name = barrier_name(other.allocation, int(other.offsets[0]))
+            why = f"it uses `{name}` as a barrier, but a thread has written something else there"
+            self._stop(use, other.lanes, why, Mistake.NO_BARRIER)
         return states
+
+    def _not_initialised(self, part: Part) -> Described:
+        lane, name = int(part.lanes[0]), barrier_name(part.allocation, int(part.offsets[0]))
+        block, thread = self._machine.geometry.who(lane)
+        message = (
+            f"{self._machine.geometry.lane_name(lane)} uses `{name}` as a barrier, which no thread has initialised."
+        )
+        return Example.at(name, block, (thread,)), message, Facts(Mistake.NO_BARRIER)
 
     def _read(self, part: Part) -> tuple[States, NDArray[np.bool_] | None]:
         data, valid = read_part(self._machine, part, BARRIER_BYTES)
@@ -391,6 +476,18 @@ class Mbarriers:
 
     def _set(self, part: Part, states: States) -> None:
         write_part(self._machine, part, np.ascontiguousarray(states.words).reshape(-1, 1).view(np.uint8))
+        for words, here, columns in self._kept(part):
+            words[columns] = states.words[here]
+
+    def _kept(self, part: Part) -> Iterator[tuple[Counts, NDArray[np.bool_], NDArray[np.intp]]]:
+        """Yield what barriers must hold in each block, with the threads that use them and the blocks of these."""
+        columns = part.copies(self._machine.shape)[1]
+        for offset in np.unique(part.offsets).tolist():
+            here = part.offsets == offset
+            place = part.allocation.name, offset
+            if place not in self._words:
+                self._words[place] = np.full(self._machine.shape.blocks, -1, np.int64)
+            yield self._words[place], here, columns[here]
 
     def _barriers(self, part: Part) -> Counts:
         """Return a number for each thread's barrier, different for each block."""

@@ -34,13 +34,23 @@ class PhaseBytes:
 
     def needed(self, part: Part) -> NDArray[np.bool_]:
         """Whether the phase of each thread's barrier isn't over because of bytes: some are missing, or came early."""
+        expected, came = self._of_part(part)
+        needed: NDArray[np.bool_] = expected != came
+        return needed
+
+    def missing(self, part: Part) -> NDArray[np.bool_]:
+        """Whether bytes must still come before the phase of each thread's barrier is over."""
+        expected, came = self._of_part(part)
+        missing: NDArray[np.bool_] = expected > came
+        return missing
+
+    def _of_part(self, part: Part) -> NDArray[np.int64]:
         columns = part.copies(self._shape)[1]
-        found = np.zeros(len(part.lanes), np.bool_)
+        found = np.zeros((2, len(part.lanes)), np.int64)
         for offset in np.unique(part.offsets).tolist():
             if (tally := self._tallies.get((part.allocation.name, offset))) is not None:
                 here = part.offsets == offset
-                expected, came = tally[:, columns[here]]
-                found[here] = expected != came
+                found[:, here] = tally[:, columns[here]]
         return found
 
     def clear(self, part: Part) -> None:

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork, Verb
+from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork, Verb, Work
 from kernels.device.counting.patterns import Columns, Patterns, bulk
 from kernels.device.memory.bulk import Rows
 from kernels.device.memory.locate import active_bounds
@@ -34,7 +34,8 @@ _MOST_INTERVALS = 64
 _MOST_KINDS = 64
 _MOST_TALLIES = 8192
 _SEGMENT = 128
-_REPEATS = ACCESS_FIELDS.index("repeats")
+_REPEATS, _RECEIVED = ACCESS_FIELDS.index("repeats"), ACCESS_FIELDS.index("received_bytes")
+_PIECES = [ACCESS_FIELDS.index(name) for name in ("sectors", "segments", "ideal_sectors")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -255,7 +256,9 @@ class Counting:
         values = np.zeros((len(ACCESS_FIELDS) + 1, len(rows.lanes)), np.int64)
         values[:6] = bulk(rows.addresses, rows.sizes)
         if space == "shared":
-            values[2:4] = values[5] = 0
+            values[_PIECES] = 0
+        elif verb is Verb.BULK_LOAD:
+            values[_RECEIVED] = rows.sizes.sum(axis=1) * rows.receivers
         blocks = rows.lanes % machine.shape.blocks
         for block in np.unique(blocks).tolist():
             # Two threads may fill two stages in turn, so a block's last copies count, not a thread's.
@@ -283,7 +286,7 @@ class Counting:
         for (first, _), tally in self._executed.items():
             self._add_work(self._extent(first), tally.times * tally.values)
         for (pc, _), tally in self._guarded.items():
-            self._add_operations(pc, self._line(pc)[:, columns], tally.times * tally.values)
+            self._add_operations(pc, Work(*self._line(pc)[:, columns]), tally.times * tally.values)
         for decision, tally in self._decisions.items():
             self._add_decision(decision, tally)
 
@@ -298,23 +301,28 @@ class Counting:
     def _line(self, pc: int) -> Numbers:
         line = self._instructions[pc].counted_line
         if line not in self._work:
-            self._work[line] = self._zeros(7)
+            self._work[line] = self._zeros(len(Work._fields))
         return self._work[line]
 
     def _add_work(self, pcs: range, values: Numbers) -> None:
+        threads, warps = values
         for pc in pcs:
-            total = self._line(pc)[:, self._columns]
-            total[:2] += values
+            work = Work(*self._line(pc)[:, self._columns])
+            work.threads[:] += threads
+            work.warps[:] += warps
             if self._flops[pc] and self._instructions[pc].guard is None:
-                self._add_operations(pc, total, values)
+                self._add_operations(pc, work, values)
 
-    def _add_operations(self, pc: int, total: Numbers, values: Numbers) -> None:
+    def _add_operations(self, pc: int, work: Work[Numbers], values: Numbers) -> None:
         threads, warps = values
         operations = self._flops[pc] * threads
-        total[2] += operations
+        work.flops[:] += operations
         if pc in self._tensors:
             weight, read = self._tensors[pc]
-            total[3:] += np.stack((operations, weight * operations, warps, read * warps))
+            work.tensor_flops[:] += operations
+            work.tensor_work[:] += weight * operations
+            work.tensor_instructions[:] += warps
+            work.product_bytes[:] += read * warps
 
     def _add_decision(self, decision: _Decision, tally: _Tally) -> None:
         pc = decision.pc

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernels.evidence import Verb
 
-__all__ = ["ACCESS_FIELDS", "AccessCount", "BranchCount", "Counts", "LineWork", "Numbers", "Verb"]
+__all__ = ["ACCESS_FIELDS", "AccessCount", "BranchCount", "Counts", "LineWork", "Numbers", "Verb", "Work"]
 
 Numbers = NDArray[np.int64]
+T = TypeVar("T")
 
 
 ACCESS_FIELDS = (
@@ -24,6 +26,7 @@ ACCESS_FIELDS = (
     "wavefronts",  # passes through shared memory's banks
     "ideal_wavefronts",  # the passes that the width alone needs
     "repeats",  # bulk copies to the place of the same thread's copy before
+    "received_bytes",  # bytes of bulk loads, once for each block that gets them
 )
 """The rows of `AccessCount.values`. Only shared memory has wavefronts, and only other memory the four rows before them.
 
@@ -67,17 +70,35 @@ class BranchCount:
     intervals: tuple[tuple[int, int], ...]
 
 
+class Work(NamedTuple, Generic[T]):
+    """The instructions of some threads, and what they compute.
+
+    threads, warps: instructions of each
+    flops, tensor_flops: operations, and those among them that tensor cores do
+    tensor_work: the same with their weights
+    tensor_instructions: of warps, for these operations
+    product_bytes: what these read from shared memory
+    """
+
+    threads: T
+    warps: T
+    flops: T
+    tensor_flops: T
+    tensor_work: T
+    tensor_instructions: T
+    product_bytes: T
+
+
 @dataclass(frozen=True, slots=True)
 class LineWork:
-    """The instructions of one source line.
-
-    values: instructions of threads, instructions of warps, operations, how many of these tensor cores do, the same
-        with their weights, the warps' instructions for it, and the bytes that these read from shared memory; a column
-        for each block
-    """
+    """The instructions of one source line. values: a row for each field of `Work`, a column for each block."""
 
     line: int | None
     values: Numbers
+
+    @property
+    def total(self) -> Work[int]:
+        return Work(*map(int, self.values.sum(axis=1)))
 
 
 @dataclass(frozen=True, slots=True)

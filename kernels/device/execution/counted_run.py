@@ -14,11 +14,11 @@ from kernels.device.counting.merging import Merge, candidates
 from kernels.device.execution.blocks import CodeBlock
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.execution.schedule import ChunkRun
-from kernels.device.memory.access import Form, Step, memory_form
+from kernels.device.memory.access import Step, memory_form
 from kernels.device.memory.atomic import atomic_form
-from kernels.device.memory.bulk import BulkCopy, bulk_copy, bulk_form
+from kernels.device.memory.bulk import BulkCopy
 from kernels.device.memory.copies import is_copy
-from kernels.device.memory.tensor_copies import TensorCopy, tensor_copy, tensor_form
+from kernels.device.memory.tensor_copies import TensorCopy
 from kernels.device.ptx.module import Immediate, Instruction, Pair, Vector
 from kernels.device.ptx.program import Program
 from kernels.device.state.findings import Findings
@@ -27,7 +27,18 @@ from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
 from kernels.device.state.space import CLUSTER, Memory, kind_of
-from kernels.device.tensor.forms import Multiplication, multiplication, weight
+from kernels.device.tensor.access import threads_below
+from kernels.device.tensor.forms import (  # fmt: skip
+    EightRows,
+    MatrixAccess,
+    Multiplication,
+    eight_rows,
+    matrix_access,
+    multiplication,
+    weight,
+)
+from kernels.device.tensor.lowering import matrix_addresses
+from kernels.device.tensor.requests import ROW_BYTES, requests
 from kernels.device.tensor.wgmma import WarpgroupForm, warpgroup_form
 
 _NO_MEMORY = {"const", "param"}
@@ -41,6 +52,12 @@ class CountedMachine(Machine):
     ) -> None:
         super().__init__(geometry, memory, findings, registers)
         self.counting = counting
+
+    def begun(self, copy: object, mask: Mask | None) -> None:
+        """Count a bulk copy. One to several blocks of a cluster reads global memory once."""
+        assert isinstance(copy, BulkCopy | TensorCopy)
+        for space, loads, rows in copy.moved(self, mask):
+            self.counting.copied(self, copy.pc, Verb.BULK_LOAD if loads else Verb.BULK_STORE, space, rows)
 
 
 def _counting(machine: Machine) -> Counting:
@@ -70,20 +87,6 @@ def counted_copy(run: Step, read: Counted, write: Counted, given: int | None) ->
             _counting(machine).access(machine, read, reading)
         _counting(machine).access(machine, write, mask)
         run(machine, mask)
-
-    return counted
-
-
-def count_bulk(machine: Machine, copy: BulkCopy | TensorCopy, mask: Mask | None) -> None:
-    """Count copies that have begun. One to several blocks of a cluster reads global memory once."""
-    for space, loads, rows in copy.moved(machine, mask):
-        _counting(machine).copied(machine, copy.pc, Verb.BULK_LOAD if loads else Verb.BULK_STORE, space, rows)
-
-
-def counted_bulk(run: Step, copy: BulkCopy | TensorCopy) -> Step:
-    def counted(machine: Machine, mask: Mask | None) -> None:
-        run(machine, mask)
-        count_bulk(machine, copy, mask)
 
     return counted
 
@@ -124,22 +127,36 @@ class CountedLowering(Lowering):
             return replace(step, run=self._counted_atomic(step.run, pc, item))
         if is_copy(item.opcode):
             return replace(step, run=self._counted_copy(step.run, pc, item))
+        if (rows := eight_rows(item.opcode)) is not None:
+            return replace(step, run=self._counted_rows(step.run, pc, item, rows))
+        if (matrix := matrix_access(item.opcode)) is not None:
+            return replace(step, run=self._counted_matrix(step.run, pc, item, matrix))
         return step
 
-    def _bulk(self, pc: int, item: Instruction) -> LoweredStep:
-        step, copy = super()._bulk(pc, item), self._bulk_copy(pc, item)
-        return step if copy is None else replace(step, run=counted_bulk(step.run, copy))
+    def _counted_rows(self, run: Step, pc: int, item: Instruction, form: EightRows) -> Step:
+        verb, place = (Verb.STORE, 0) if form.store else (Verb.LOAD, 1)
+        own = _counted(pc, item, form.space, verb, ROW_BYTES, self.place(item.operands[place]))
 
-    def _bulk_copy(self, pc: int, item: Instruction) -> BulkCopy | TensorCopy | None:
-        if (tensor := tensor_form(item.opcode)) is not None:
-            return tensor_copy(self, pc, item, tensor)
-        form = bulk_form(item.opcode)
-        return None if form is None else bulk_copy(self, pc, item, form)
+        def counted(machine: Machine, mask: Mask | None) -> None:
+            _counting(machine).access(machine, own, threads_below(machine, mask, form.rows))
+            run(machine, mask)
 
-    def _piece(self, pc: int, item: Instruction, form: Form, place: Place, words: tuple[int, ...]) -> Step:
-        verb = Verb.STORE if form.store else Verb.LOAD
-        own = _counted(pc, item, form.space, verb, form.size * form.count, place)
-        return counted_step(super()._piece(pc, item, form, place, words), (own,))
+        return counted
+
+    def _counted_matrix(self, run: Step, pc: int, item: Instruction, form: MatrixAccess) -> Step:
+        """Count the requests of the machine code, which aren't the pieces that the step moves."""
+        made, addresses = requests(form), matrix_addresses(self, item, form, "")
+        verb, place = (Verb.STORE, 0) if form.store else (Verb.LOAD, 1)
+        address = Place(self.spare("counted address"), self.place(item.operands[place]).displacement)
+        own = _counted(pc, item, form.space, verb, made.width, address)
+
+        def counted(machine: Machine, mask: Mask | None) -> None:
+            for part in made.parts:
+                machine.registers[address.register] = addresses.of(machine, part)
+                _counting(machine).access(machine, own, threads_below(machine, mask, part.count))
+            run(machine, mask)
+
+        return counted
 
     def _counted_memory(self, run: Step, pc: int, item: Instruction) -> Step:
         form = memory_form(item.opcode)
@@ -203,12 +220,6 @@ class CountedRun(ChunkRun):
     def _execute(self, block: CodeBlock, mask: Mask | None) -> None:
         _counting(self._machine).executed(block.first, mask)
         super()._execute(block, mask)
-
-    def _taken(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
-        yield from super()._taken(block, end, mask)
-        copy = None if block.mbarrier is None else block.mbarrier.copy
-        if isinstance(copy, BulkCopy | TensorCopy):
-            count_bulk(self._machine, copy, mask)
 
     def _ways(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
         ways = list(super()._ways(block, end, mask))

@@ -17,8 +17,9 @@ from kernels.device.counting.counting import Counting
 from kernels.device.counting.counts import Counts
 from kernels.device.execution.blocks import CodeBlock, code_blocks
 from kernels.device.execution.counted_run import CountedLowering, CountedMachine, CountedRun
+from kernels.device.execution.idle_loops import looks
 from kernels.device.execution.lower import LoweredStep, Lowering
-from kernels.device.execution.schedule import Budget, BudgetSpentError, ChunkRun, Schedule
+from kernels.device.execution.schedule import Budget, BudgetSpentError, ChunkRun, EndlessWaitError, Schedule
 from kernels.device.memory.placement import Argument, Buffer, Layout
 from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.suspects import SuspectFinder
@@ -36,13 +37,19 @@ from kernels.device.state.values import uniform
 from kernels.facts import Facts, Mistake
 from kernels.launch import Launch, cluster_problem, triple
 from kernels.verdict import Example, Finding, Severity, Verdict, errors_of
-from kernels.wording import plural
+from kernels.wording import lines_named, plural
 
 _TOTAL_FACTOR = 20
 _CHUNK_COST = 200
 _PLACES = frozenset({"%warpid", "%smid"})
 _BRIEF = 20_000
 """Instructions of all threads of a launch that is short enough to run thread by thread."""
+
+_MOST_ALONE = 64
+"""Threads of a block that may run one by one to let waits fail."""
+
+_MOST_LATE = 500_000
+"""Instructions of all threads of a launch that may run again to let waits fail."""
 
 _MOST_IN_TURN = 64
 """Blocks of a launch that is small enough to run block by block."""
@@ -53,8 +60,8 @@ _DOOMED_CHUNKS = 32
 Wrap = Callable[[LoweredStep], LoweredStep]
 """Wraps a step, to observe it while it runs."""
 
-_RunOnce = Callable[..., "_Launch"]
-"""Runs the launch with an observer and the variables to follow, optionally in another order."""
+_RunOnce = Callable[[Unwatched, frozenset[str], Schedule], "_Launch"]
+"""Runs the launch with an observer and the variables to follow, in an order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +77,7 @@ class Execution:
     reached: the instruction that isn't emulated and ended the run
     unwritten: for outputs with elements of 8 or 16 bits, the elements that lack a written byte
     valid: the bytes that were written, in the form of `Buffer.valid`
+    steps: of the longest chunk, whatever the number of its threads
     """
 
     findings: tuple[Finding, ...]
@@ -84,6 +92,7 @@ class Execution:
     reached: Unsupported | None = None
     unwritten: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     valid: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict)
+    steps: int = 0
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -101,9 +110,11 @@ class _Prepared:
         self.unset = [program.registers[name] for name in maybe_unset(program)]
         self.lines = tuple(item.line for item in program.instructions)
         self.polls = polling_loads(program)
+        self.looks = looks(program)
         self.places = tuple(_machine_places(program))
         self.callers = _callers(program)
         self.clean: dict[int, set[object]] = {}
+        self.punctual: set[object] = set()
 
     def counting(self, blocks: Sequence[int], threads: int) -> Counting | None:
         """Return the counting of a launch, if requested."""
@@ -146,31 +157,10 @@ def check(program: Program, *, count: bool = False) -> None:
     _prepared(program, count)
 
 
-def run(
-    program: Program,
-    launch: Launch,
-    arguments: Sequence[Argument],
-    buffers: Sequence[Buffer],
-    *,
-    budget: Budget,
-    symbols: Mapping[str, str] | None = None,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
-    state: Mapping[str, bytes] | None = None,
-    schedule: Schedule = Schedule.LOCKSTEP,
-    warp_races: Severity = Severity.ERROR,
-    observe: bool = True,
-    races: bool = True,
-    count: bool = False,
-    blocks: Sequence[int] | None = None,
-    wrap: Wrap | None = None,
-    watch: Unwatched | None = None,
-    sizes: str = "",
-    carries: bool = False,
-    multiplies: bool = True,
-) -> Execution:
-    """Run a kernel to its end, whatever it does, and return the results.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to run a launch, and on which memory besides its buffers.
 
-    arguments: one per parameter; a string is the address of the buffer with that name
     symbols: module variable -> name of its buffer
     shapes: the extents of arrays in the source, by their plain names, for naming elements
     state: the contents that an earlier launch left in module variables
@@ -183,28 +173,48 @@ def run(
     sizes: of the case, for messages
     carries: whether a later launch gets all memory, not only values
     multiplies: whether tensor cores change the sums. If not, a large launch can be counted in seconds
+    """
 
+    budget: Budget
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    state: Mapping[str, bytes] = field(default_factory=dict)
+    schedule: Schedule = Schedule.LOCKSTEP
+    warp_races: Severity = Severity.ERROR
+    observe: bool = True
+    races: bool = True
+    count: bool = False
+    blocks: Sequence[int] | None = None
+    wrap: Wrap | None = None
+    watch: Unwatched | None = None
+    sizes: str = ""
+    carries: bool = False
+    multiplies: bool = True
+
+
+def run(
+    program: Program, launch: Launch, arguments: Sequence[Argument], buffers: Sequence[Buffer], options: Options
+) -> Execution:
+    """Run a kernel to its end, whatever it does, and return the results.
+
+    arguments: one per parameter; a string is the address of the buffer with that name
     raise (Unsupported): threads reach a feature that isn't emulated
     """
     _keep_memory()
+    count, wrap = options.count, options.wrap
     prepared = _prepared(program, count) if wrap is None else _Prepared(program, wrap, count=count)
-    chosen: Sequence[int] = range(launch.blocks) if blocks is None else blocks
 
-    def run_once(races: Unwatched, followed: frozenset[str], order: Schedule = schedule) -> _Launch:
-        # An endless wait in another order proves nothing, so it needn't be long.
-        allowed = budget if order is schedule else replace(budget, alone=0)
-        once = _Launch(
-            prepared, launch, chosen, shapes or {}, allowed, observe=observe, sizes=sizes, multiplies=multiplies
-        )
-        once.execute(arguments, buffers, symbols or {}, state or {}, order, races, followed)
+    def run_once(races: Unwatched, followed: frozenset[str], order: Schedule) -> _Launch:
+        once = _Launch(prepared, launch, options, order)
+        once.execute(arguments, buffers, races, followed)
         return once
 
     with np.errstate(all="ignore"):
-        if not (observe and races):
-            names = frozenset(buffer.name for buffer in buffers) if watch else frozenset()
-            return _whole(run_once(watch or Unwatched(), names).result)
+        if not (options.observe and options.races):
+            names = frozenset(buffer.name for buffer in buffers) if options.watch else frozenset()
+            return _whole(run_once(options.watch or Unwatched(), names, options.schedule).result)
         written = frozenset(buffer.name for buffer in buffers if not buffer.initialised)
-        return _whole(_with_races(prepared, run_once, launch.threads, written, warp_races, carries=carries))
+        return _whole(_Search(prepared, run_once, launch, written, options).result())
 
 
 def _whole(result: Execution) -> Execution:
@@ -215,47 +225,6 @@ def _whole(result: Execution) -> Execution:
     reason = result.reached or Unsupported(last.message, last.line, last.message)
     reason.findings = tuple(finding for finding in result.findings if finding.kind is not Verdict.UNSUPPORTED)
     raise reason
-
-
-def _with_races(
-    prepared: _Prepared, run_once: _RunOnce, threads: int, written: frozenset[str], severity: Severity, *, carries: bool
-) -> Execution:
-    """Run a launch and look for data races.
-
-    The order of two atomics differs from run to run. If it may decide anything, the launch is repeated in other orders.
-
-    written: the variables that the launch certainly writes to
-    """
-    first = _in_one_order(prepared, run_once, threads, written, severity)
-    result = first.result
-    if errors := result.errors:
-        pair = _unordered(prepared, run_once, written, severity) if first.mixed and unset_only(errors) else None
-        # The value may only come later, from the atomic that the pair names.
-        same = pair is not None and pair.array == errors[0].array
-        return replace(result, unordered=pair) if same else result
-    others: list[Execution] = []
-    for order in first.other_orders():
-        if others and order.group == 1:
-            break
-        again = partial(run_once, order=order)
-        if order is Schedule.REVERSED:
-            ran = _in_one_order(prepared, again, threads, written, severity).result
-        else:
-            once = again(Unwatched(), frozenset())
-            # `__activemask()` may have a single lane, but no kernel expects it.
-            if order.group == 1 and once.asked_who_is_active:
-                break
-            ran = once.result
-        errors = ran.errors
-        # Blocks may correctly wait for blocks that start first. So an endless wait proves nothing in this order.
-        if more := tuple(finding for finding in errors if finding.kind is not Verdict.TIME_LIMIT):
-            pair = _unordered(prepared, run_once, written, severity) if unset_only(more) else None
-            return replace(result, findings=(*result.findings, *more), unordered=pair)
-        if not errors and (differ(ran.values, result.values) or (carries and _leaves_other(ran, result))):
-            others.append(ran)
-    if not others:
-        return result
-    return replace(result, others=tuple(others), unordered=_unordered(prepared, run_once, written, severity))
 
 
 def _place_text(name: str) -> tuple[Example, str]:
@@ -286,12 +255,15 @@ class _Ran:
 
     old, mixed: see SuspectFinder
     synchronises: whether fences and atomics ordered threads
+    asked_who_is_active, failed: see `_Launch`
     """
 
     result: Execution
     old: bool
     mixed: bool
-    synchronises: bool = False
+    synchronises: bool
+    asked_who_is_active: bool
+    failed: Finding | None
 
     def other_orders(self) -> Iterator[Schedule]:
         """Yield the orders that may show more. Every two unordered accesses of two warps happen in both orders.
@@ -309,48 +281,139 @@ class _Ran:
             yield Schedule.THREAD_SERIAL
             yield Schedule.THREAD_SERIAL_REVERSED
 
+    def late_orders(self, threads: int) -> Iterator[Schedule]:
+        """Yield orders in which waits fail. `threads` are in a block."""
+        yield from (Schedule.WARP_LATE, Schedule.WARP_LATE_REVERSED)
+        brief = self.result.instructions <= _BRIEF and threads <= _MOST_ALONE
+        if brief and not self.asked_who_is_active:
+            yield from (Schedule.THREAD_LATE, Schedule.THREAD_LATE_REVERSED)
 
-def _in_one_order(
-    prepared: _Prepared, run_once: _RunOnce, threads: int, written: frozenset[str], severity: Severity
-) -> _Ran:
-    """Run a launch with atomics in one order."""
-    # Signatures of intervals don't name the number of threads in a block.
-    clean = prepared.clean.setdefault(threads, set())
-    finder = SuspectFinder(prepared.polls, clean)
-    first = run_once(finder, written)
-    # Global memory is followed only from the first write on, because inputs are usually never written.
-    # Earlier reads need a second run that follows them from the start.
-    if first.missed:
-        written |= first.missed
-        finder = SuspectFinder(prepared.polls, clean)
-        first = run_once(finder, written)
-    suspects = finder.result()
-    if not suspects:
-        return _Ran(first.result, finder.old, finder.mixed)
-    written |= suspects.block.keys() | suspects.grid.keys()
-    exact = RaceObserver(prepared.lowering.program, severity, suspects)
-    try:
-        result = run_once(exact, written).result
-    except Unsupported:
-        # Threads that wait without end use too many atomics to follow, and that is already known.
-        if not any(finding.kind is Verdict.TIME_LIMIT for finding in first.result.findings):
-            raise
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The search for data races in a launch, and for results that depend on the order of its threads.
+
+    written: the variables that the launch certainly writes to
+    """
+
+    prepared: _Prepared
+    run_once: _RunOnce
+    launch: Launch
+    written: frozenset[str]
+    options: Options
+
+    def result(self) -> Execution:
+        """Run the launch.
+
+        The order of two atomics differs from run to run. If it may decide anything, the launch is repeated in other
+        orders. So it is if threads may do more than wait when the phase of a barrier isn't over.
+        """
+        first = self._in_one_order(self.options.schedule)
         result = first.result
-    return _Ran(result, finder.old, finder.mixed, exact.relies_on_atomics)
+        if errors := result.errors:
+            pair = self._unordered() if first.mixed and unset_only(errors) else None
+            # The value may only come later, from the atomic that the pair names.
+            same = pair is not None and pair.array == errors[0].array
+            return replace(result, unordered=pair) if same else result
+        result = self._in_other_orders(first)
+        if not self.prepared.looks or result.instructions > _MOST_LATE or result.errors or result.others:
+            return result
+        # Inputs with other values hardly change for what threads wait. So one input of each size is enough.
+        case = self.launch, self.options.sizes
+        if case not in self.prepared.punctual:
+            result = self._with_failed_looks(result, first.late_orders(self.launch.threads))
+            if not result.errors and not result.others:
+                self.prepared.punctual.add(case)
+        return result
+
+    def _in_other_orders(self, first: _Ran) -> Execution:
+        result = first.result
+        others: list[Execution] = []
+        for order in first.other_orders():
+            if others and order.group == 1:
+                break
+            if order is Schedule.REVERSED:
+                ran = self._in_one_order(order).result
+            else:
+                once = self.run_once(Unwatched(), frozenset(), order)
+                # `__activemask()` may have a single lane, but no kernel expects it.
+                if order.group == 1 and once.asked_who_is_active:
+                    break
+                ran = once.result
+            # Blocks may correctly wait for blocks that start first. So an endless wait proves nothing in this order.
+            if more := tuple(finding for finding in ran.errors if finding.kind is not Verdict.TIME_LIMIT):
+                pair = self._unordered() if unset_only(more) else None
+                return replace(result, findings=(*result.findings, *more), unordered=pair)
+            if not ran.errors and self._differ(ran, result):
+                others.append(ran)
+        return replace(result, others=tuple(others), unordered=self._unordered()) if others else result
+
+    def _with_failed_looks(self, result: Execution, orders: Iterable[Schedule]) -> Execution:
+        """Run the launch again so that threads look at barriers whose phase isn't over."""
+        for order in orders:
+            again = self._in_one_order(order)
+            ran, failed = again.result, again.failed
+            if failed is None:
+                continue
+            # A loop that runs too long may end in another order, but not a wait for a barrier that can't complete.
+            more = [each for each in ran.errors if each.kind is not Verdict.TIME_LIMIT or each.facts.incomplete]
+            if more:
+                found = (_after_failure(each, failed.facts.failed_waits) for each in more)
+                return replace(result, findings=(*result.findings, *found))
+            if not ran.errors and self._differ(ran, result):
+                return replace(result, others=(ran,), unordered=failed)
+        return result
+
+    def _differ(self, ran: Execution, other: Execution) -> bool:
+        return differ(ran.values, other.values) or (self.options.carries and _leaves_other(ran, other))
+
+    def _in_one_order(self, order: Schedule) -> _Ran:
+        """Run the launch with its threads in one order."""
+        # Signatures of intervals don't name the number of threads in a block.
+        clean, written = self.prepared.clean.setdefault(self.launch.threads, set()), self.written
+        finder = SuspectFinder(self.prepared.polls, clean)
+        first = self.run_once(finder, written, order)
+        # Global memory is followed only from the first write on, because inputs are usually never written.
+        # Earlier reads need a second run that follows them from the start.
+        if first.missed:
+            written |= first.missed
+            finder = SuspectFinder(self.prepared.polls, clean)
+            first = self.run_once(finder, written, order)
+        suspects = finder.result()
+        ran = partial(
+            _Ran, old=finder.old, mixed=finder.mixed, asked_who_is_active=first.asked_who_is_active, failed=first.failed
+        )
+        if not suspects:
+            return ran(first.result, synchronises=False)
+        written |= suspects.block.keys() | suspects.grid.keys()
+        exact = RaceObserver(self.prepared.lowering.program, self.options.warp_races, suspects)
+        try:
+            result = self.run_once(exact, written, order).result
+        except Unsupported:
+            # Threads that wait without end use too many atomics to follow, and that is already known.
+            if not any(finding.kind is Verdict.TIME_LIMIT for finding in first.result.findings):
+                raise
+            result = first.result
+        return ran(result, synchronises=exact.relies_on_atomics)
+
+    def _unordered(self) -> Finding | None:
+        """Return two atomics whose order is open and that don't commute; None if there are too many to compare."""
+        finder = SuspectFinder(self.prepared.polls, set(), by_order=True)
+        written = self.written | self.run_once(finder, self.written, self.options.schedule).missed
+        suspects = finder.result()
+        written |= suspects.block.keys() | suspects.grid.keys()
+        exact = RaceObserver(self.prepared.lowering.program, self.options.warp_races, suspects, by_order=True)
+        try:
+            findings = self.run_once(exact, written, self.options.schedule).result.findings
+        except Unsupported:
+            return None
+        return next((finding for finding in findings if finding.kind is Verdict.ORDER_DEPENDENT), None)
 
 
-def _unordered(prepared: _Prepared, run_once: _RunOnce, written: frozenset[str], severity: Severity) -> Finding | None:
-    """Return two atomics whose order is open and that don't commute; None if there are too many to compare."""
-    finder = SuspectFinder(prepared.polls, set(), by_order=True)
-    written |= run_once(finder, written).missed
-    suspects = finder.result()
-    written |= suspects.block.keys() | suspects.grid.keys()
-    exact = RaceObserver(prepared.lowering.program, severity, suspects, by_order=True)
-    try:
-        findings = run_once(exact, written).result.findings
-    except Unsupported:
-        return None
-    return next((finding for finding in findings if finding.kind is Verdict.ORDER_DEPENDENT), None)
+def _after_failure(finding: Finding, lines: tuple[int, ...]) -> Finding:
+    """A finding that shows only when a wait at one of these lines fails."""
+    message = f"{finding.message} This happens if the wait at {lines_named(lines)} fails."
+    return replace(finding, message=message, facts=replace(finding.facts, failed_waits=lines))
 
 
 def _by(numbers: Sequence[int]) -> str:
@@ -372,75 +435,62 @@ class _Launch:
 
     missed: variables in global memory that were read before the device knew that the kernel writes to them
     asked_who_is_active: whether a thread executed `__activemask()`
+    failed: the first wait for a barrier in shared memory after whose failure a thread may do more than repeat it
     """
 
     result: Execution
     missed: frozenset[str]
 
-    def __init__(
-        self,
-        prepared: _Prepared,
-        launch: Launch,
-        blocks: Sequence[int],
-        shapes: Mapping[str, tuple[int, ...]],
-        budget: Budget,
-        *,
-        observe: bool,
-        sizes: str,
-        multiplies: bool = True,
-    ) -> None:
-        self._observe, self._multiplies = observe, multiplies
+    def __init__(self, prepared: _Prepared, launch: Launch, options: Options, schedule: Schedule) -> None:
+        self._options, self._schedule = options, schedule
         self._prepared = prepared
         self._program = prepared.lowering.program
         self._asked = launch
         declared = self._program.bounds.cluster
         launch = replace(launch, cluster=triple(declared)) if declared else launch
+        blocks = range(launch.blocks) if options.blocks is None else options.blocks
         # Clusters that don't fit never run.
         blocks = blocks if self._bounds_problem() is not None else by_cluster(launch, blocks)
         self._launch = launch
         self._blocks = blocks
         self._counting = prepared.counting(blocks, launch.threads)
-        self._budget = budget
-        self._layout = Layout(self._program, launch, shapes, observe=observe)
-        self._findings = Findings(sizes, prepared.callers)
+        # An endless wait in another order proves nothing, so it needn't be long.
+        usual = schedule is options.schedule
+        self._budget = options.budget if usual else replace(options.budget, alone=0)
+        self._layout = Layout(self._program, launch, options.shapes, observe=options.observe)
+        self._findings = Findings(options.sizes, prepared.callers)
         self._printer = Printer()
-        self._instructions = 0
+        self._instructions = self._steps = 0
         self.asked_who_is_active = False
+        self.failed: Finding | None = None
         self._reached: Unsupported | None = None
 
     def execute(
-        self,
-        arguments: Sequence[Argument],
-        buffers: Sequence[Buffer],
-        symbols: Mapping[str, str],
-        state: Mapping[str, bytes],
-        schedule: Schedule,
-        races: Unwatched,
-        followed: frozenset[str],
+        self, arguments: Sequence[Argument], buffers: Sequence[Buffer], races: Unwatched, followed: frozenset[str]
     ) -> None:
-        self._layout.place(arguments, buffers, symbols, state, followed)
+        self._layout.place(arguments, buffers, self._options.symbols, self._options.state, followed)
         for name, line in self._prepared.places:
             self._findings.add(Verdict.ORDER_DEPENDENT, line, 1, partial(_place_text, name), severity=Severity.WARNING)
         problem = self._bounds_problem()
         if problem is not None:
             self._findings.add(Verdict.RESOURCE_LIMIT, None, 1, lambda: problem)
         else:
-            self._run(schedule, races)
+            self._run(races)
         self.result = self._execution(buffers)
         self.missed = self._layout.missed()
 
-    def _run(self, schedule: Schedule, races: Unwatched) -> None:
+    def _run(self, races: Unwatched) -> None:
         # The budget of one thread can't stop a launch with millions of short blocks.
         left = self._budget.instructions * _TOTAL_FACTOR + self._budget.alone
         if (self._chunk_count() - 1) * _CHUNK_COST >= left:
             left = min(left, _DOOMED_CHUNKS * _CHUNK_COST)
         try:
-            for machine in self._chunks(races, schedule):
+            for machine in self._chunks(races):
                 if left <= 0:
                     self._report_total()
                     break
                 # A chunk has a fixed cost in Python, even if its threads return at once.
-                left -= max(_CHUNK_COST, self._run_chunk(machine, schedule))
+                left -= max(_CHUNK_COST, self._run_chunk(machine))
         except TrapError:
             races.finish()
         except Reached as reason:
@@ -448,6 +498,10 @@ class _Launch:
             self._reached = reason
             text = str(reason)
             self._findings.add(Verdict.UNSUPPORTED, reason.line, 1, lambda: (Example(), text))
+        except EndlessWaitError as endless:
+            races.finish()
+            wait = endless.described
+            self._findings.add(Verdict.TIME_LIMIT, endless.line, 1, lambda: wait)
         except BudgetSpentError as spent:
             races.finish()
             self._report_budget(machine, spent)
@@ -465,6 +519,7 @@ class _Launch:
             reached=self._reached,
             unwritten=self._layout.unwritten(buffers),
             valid=self._layout.valid(buffers),
+            steps=self._steps,
         )
 
     def _lines(self, pcs: Iterable[int]) -> tuple[int, ...]:
@@ -492,17 +547,29 @@ class _Launch:
             problem = "`__cluster_dims__()` leaves the size of a cluster to the launch. Add `cluster=` to its comment."
         return (Example(), problem, Facts(Mistake.CLUSTER_SIZE)) if problem else None
 
-    def _run_chunk(self, machine: Machine, schedule: Schedule) -> int:
+    def _run_chunk(self, machine: Machine) -> int:
         kind = ChunkRun if self._counting is None else CountedRun
-        chunk = kind(self._prepared.lowering, self._prepared.blocks, machine, schedule, self._budget)
+        chunk = kind(self._prepared.lowering, self._prepared.blocks, machine, self._schedule, self._budget)
         try:
             chunk.run()
         finally:
             self._instructions += chunk.instructions
+            self._steps = max(self._steps, machine.steps)
             self.asked_who_is_active |= machine.asked_who_is_active
+            self.failed = self.failed or self._failed(machine)
             if self._counting is not None:
                 self._counting.finish()
         return machine.steps
+
+    def _failed(self, machine: Machine) -> Finding | None:
+        failed = [(pc, lane) for pc, lane in machine.failed.items() if pc in self._prepared.looks]
+        if not failed:
+            return None
+        lines, lane = self._lines(pc for pc, _ in failed), failed[0][1]
+        block, thread = machine.geometry.who(lane)
+        message = f"{machine.geometry.lane_name(lane)} goes on while the phase of a barrier isn't over."
+        example, facts = Example(block, (thread,)), Facts(failed_waits=lines)
+        return Finding(Verdict.ORDER_DEPENDENT, message, min(lines, default=None), example=example, facts=facts)
 
     def _report_total(self) -> None:
         message = f"The launch has {self._launch.blocks:,} blocks and runs too long."
@@ -510,8 +577,6 @@ class _Launch:
 
     def _report_budget(self, machine: Machine, spent: BudgetSpentError) -> None:
         def describe() -> Described:
-            if spent.wait is not None:
-                return spent.wait
             block, thread = machine.geometry.who(spent.lane)
             message = (
                 f"{machine.geometry.lane_name(spent.lane)} is still running after"
@@ -527,17 +592,17 @@ class _Launch:
     def _chunk_count(self) -> int:
         return -(-len(self._blocks) // self._layout.columns())
 
-    def _chunks(self, races: Unwatched, schedule: Schedule) -> Iterator[Machine]:
-        columns = self._layout.columns()
+    def _chunks(self, races: Unwatched) -> Iterator[Machine]:
+        columns, schedule = self._layout.columns(), self._schedule
         # Blocks of a chunk run side by side. In a serial schedule they take turns, too.
-        if schedule.group and len(self._blocks) <= _MOST_IN_TURN:
+        if schedule.group and not schedule.late and len(self._blocks) <= _MOST_IN_TURN:
             columns = self._launch.cluster_blocks
         backwards = schedule.backwards
         every = range(0, len(self._blocks), columns)
         for first in reversed(every) if backwards else every:
             numbers = np.array(self._blocks[first : first + columns], np.int64)
             machine = self._machine(Geometry(self._launch, Shape(self._launch.threads, len(numbers)), numbers))
-            machine.backwards, machine.multiplies = backwards, self._multiplies
+            machine.backwards, machine.multiplies = backwards, self._options.multiplies
             machine.alternates = schedule is Schedule.REVERSED
             races.start(machine)
             machine.races = races
@@ -545,7 +610,7 @@ class _Launch:
             for register in self._prepared.unset:
                 # On a GPU the register holds anything. Zero makes every run the same.
                 machine.registers[register] = uniform(0, self._program.widths[register])
-                if self._observe:
+                if self._options.observe:
                     machine.unset.start(register)
             if self._counting is not None:
                 self._counting.start(machine, first)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kernels.device.ptx.module import Register
+from kernels.device.ptx.module import Immediate, Instruction, Operand, Register, Symbol
 from kernels.device.ptx.program import Program, reads, results
 from kernels.device.state.operands import CLOCK
 
 _ACTS = re.compile(
     r"st|atom|red|cp|bar|barrier|call|wgmma|wmma|mma|stmatrix|trap|brkpt|ret|exit|refuse|mbarrier\.(?!(test|try)_wait)"
 )
+_WAIT = re.compile(r"mbarrier\.(test|try)_wait\b")
+_COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {"setp.eq": operator.eq, "setp.ne": operator.ne}
+_LONGEST_WAY = 200
+_LOADS = {"ld", "mbarrier"}
 
 
 def only_waits(program: Program, first: int, last: int) -> bool:
@@ -25,3 +31,81 @@ def only_waits(program: Program, first: int, last: int) -> bool:
         if item.guard is None:
             known.update(results(item))
     return True
+
+
+def looks(program: Program) -> frozenset[int]:
+    """Return the waits for barriers in shared memory that aren't simply repeated until they succeed."""
+    waits = (pc for pc, item in enumerate(program.instructions) if _WAIT.match(item.opcode))
+    return frozenset(pc for pc in waits if not _only_repeats(program, pc))
+
+
+def _only_repeats(program: Program, wait: int) -> bool:
+    """Whether all ways from the failure of a wait lead back to it, have no effect, and leave its operands alone."""
+    items = program.instructions
+    ways = [(wait + 1, dict.fromkeys(results(items[wait]), 0))]
+    passed: set[tuple[int, frozenset[tuple[str, int]]]] = set()
+    while ways:
+        pc, known = ways.pop()
+        way = pc, frozenset(known.items())
+        if pc == wait or way in passed:
+            continue
+        passed.add(way)
+        if len(passed) > _LONGEST_WAY or pc == len(items) or _ACTS.match(items[pc].opcode + "."):
+            return False
+        ways += _ways(program, pc, known)
+    return _keeps(reads(items[wait]), [items[pc] for pc in sorted({pc for pc, _ in passed})])
+
+
+def _keeps(names: Sequence[str], loop: Sequence[Instruction]) -> bool:
+    """Whether registers have the same values in each round of a loop, perhaps computed again."""
+    makers: dict[str, list[Instruction]] = {}
+    for item in loop:
+        for name in results(item):
+            makers.setdefault(name, []).append(item)
+    left = {name: made[0] for name, made in makers.items() if len(made) == 1 and made[0].head not in _LOADS}
+    changing = set(makers)
+    while same := [name for name, item in left.items() if changing.isdisjoint(reads(item))]:
+        changing.difference_update(same)
+        left = {name: item for name, item in left.items() if name in changing}
+    return changing.isdisjoint(names)
+
+
+def _ways(program: Program, pc: int, known: dict[str, int]) -> Iterator[tuple[int, dict[str, int]]]:
+    """Yield where a thread may go on, with the values that it then knows."""
+    item = program.instructions[pc]
+    guard = None if item.guard is None else known.get(item.guard.register.name)
+    may = item.guard is None or guard is None or bool(guard) != item.guard.negated
+    must = may and (item.guard is None or guard is not None)
+    if item.head in {"bra", "brx"}:
+        names = [each.name for each in item.operands if may and isinstance(each, Symbol)]
+        for label in (label for name in names for label in program.tables.get(name, (name,))):
+            yield program.targets[label], known
+        if not must:
+            yield pc + 1, known
+        return
+    changed = results(item) if may else ()
+    left = {name: value for name, value in known.items() if name not in changed}
+    if must and (value := _value(item, known)) is not None:
+        left |= dict.fromkeys(changed, value)
+    yield pc + 1, left
+
+
+def _value(item: Instruction, known: Mapping[str, int]) -> int | None:
+    """Return the result of an instruction, if it follows from these values."""
+    values = [_constant(each, known) for each in item.operands[1:]]
+    if item.head == "selp":
+        one, other, condition = values
+        return None if condition is None else one if condition else other
+    if item.head == "mov":
+        return values[0]
+    compare = _COMPARISONS.get(item.opcode.rpartition(".")[0])
+    if compare is None or len(values) != 2:
+        return None
+    one, other = values
+    return None if one is None or other is None else int(compare(one, other))
+
+
+def _constant(operand: Operand, known: Mapping[str, int]) -> int | None:
+    if isinstance(operand, Immediate):
+        return operand.value
+    return known.get(operand.name) if isinstance(operand, Register) else None

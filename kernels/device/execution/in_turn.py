@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from kernels.device.execution.executor import Execution, differ, run, unset_only
+from kernels.device.execution.executor import Execution, Options, differ, run, unset_only
 from kernels.device.memory.placement import Argument, Buffer
 from kernels.device.ptx.module import Unsupported
 from kernels.device.ptx.program import Program
@@ -23,33 +22,31 @@ class Call:
     arguments: Sequence[Argument]
 
 
-def run_in_turn(
-    calls: Sequence[Call], buffers: Sequence[Buffer], *, state: Mapping[str, bytes] | None = None, **options: Any
-) -> Execution:
+def run_in_turn(calls: Sequence[Call], buffers: Sequence[Buffer], options: Options) -> Execution:
     """Run all launches, which are programs of one module. With a single one, this is `run`.
 
     A launch ends before the next one begins, so there are no races between them. After an error, the launches that
     follow don't run. Only a race doesn't stop anything, because all values exist.
 
-    options: of `run`, for each launch
     raise (Unsupported): threads reach a feature that isn't emulated
     """
     if len(calls) == 1:
         (only,) = calls
-        return run(only.program, only.launch, only.arguments, buffers, state=state, **options)
-    return _Sequence(calls, options).run(0, buffers, state or {})
+        return run(only.program, only.launch, only.arguments, buffers, options)
+    return _Sequence(calls, options).run(0, buffers, options.state)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sequence:
     calls: Sequence[Call]
-    options: Mapping[str, Any]
+    options: Options
 
     def run(self, at: int, buffers: Sequence[Buffer], state: Mapping[str, bytes]) -> Execution:
         """The launches from number `at` on, as one execution."""
         call, last = self.calls[at], at + 1 == len(self.calls)
         try:
-            ran = run(call.program, call.launch, call.arguments, buffers, state=state, carries=not last, **self.options)
+            options = replace(self.options, state=state, carries=not last)
+            ran = run(call.program, call.launch, call.arguments, buffers, options)
         except Unsupported as reason:
             reason.findings = _numbered(reason.findings, at)
             raise
@@ -81,7 +78,7 @@ class _Sequence:
 
         The launches after it then run in their usual order. So each launch is tried in all orders, but no two at once.
         """
-        usual = _Sequence(self.calls, {**self.options, "races": False})
+        usual = _Sequence(self.calls, replace(self.options, races=False))
         others = list(whole.others)
         for other in ran.others:
             after = usual._after(other, at, buffers, state)

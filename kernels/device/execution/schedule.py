@@ -7,6 +7,9 @@ the others go first.
 In the reversed schedule, the last place goes first, and so do the last atomics and blocks. In a serial schedule, each
 warp or each thread runs alone up to the next barrier. The first one goes first, or reversed the last one. So two
 accesses that nothing orders happen in both orders.
+
+In a late schedule, a bulk copy also goes on until all threads wait. So a thread that looks at a barrier only once
+finds that its phase isn't over.
 """
 
 from __future__ import annotations
@@ -58,6 +61,10 @@ class Schedule(StrEnum):
     WARP_SERIAL_REVERSED = "warp_serial_reversed"
     THREAD_SERIAL = "thread_serial"
     THREAD_SERIAL_REVERSED = "thread_serial_reversed"
+    WARP_LATE = "warp_late"
+    WARP_LATE_REVERSED = "warp_late_reversed"
+    THREAD_LATE = "thread_late"
+    THREAD_LATE_REVERSED = "thread_late_reversed"
 
     @property
     def backwards(self) -> bool:
@@ -68,6 +75,11 @@ class Schedule(StrEnum):
     def group(self) -> int:
         """How many threads run alone up to the next barrier; 0 if all run together."""
         return {"warp": WARP, "thread": 1}.get(self.value.partition("_")[0], 0)
+
+    @property
+    def late(self) -> bool:
+        """Whether bulk copies go on as long as any thread can do something else than wait."""
+        return "late" in self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +106,22 @@ class Budget:
 
 
 class BudgetSpentError(Exception):
-    """The kernel has executed too many instructions, or all threads wait. `line` is where it was.
+    """A thread has executed too many instructions. `line` is where it was."""
 
-    wait: the description of the barrier for which it waits; None if it doesn't wait for one
-    """
-
-    def __init__(self, line: int | None, lane: int, instructions: int, wait: Described | None = None) -> None:
+    def __init__(self, line: int | None, lane: int, instructions: int) -> None:
         super().__init__("instruction budget spent")
         self.instructions = instructions
         self.line = line
         self.lane = lane
-        self.wait = wait
+
+
+class EndlessWaitError(Exception):
+    """Threads wait at `line` for a barrier in shared memory that can't complete. `described` says what it lacks."""
+
+    def __init__(self, line: int | None, described: Described) -> None:
+        super().__init__("a wait without end")
+        self.line = line
+        self.described = described
 
 
 class ChunkRun:
@@ -115,7 +132,7 @@ class ChunkRun:
         self._blocks = blocks
         self._barriers = {block.end_pc: block for block in blocks.values()}
         self._machine = machine
-        self._group = schedule.group
+        self._group, self._late = schedule.group, schedule.late
         self._sign = -1 if schedule.backwards else 1
         self._first = max if schedule is Schedule.REVERSED else min
         self._budget = budget.instructions
@@ -136,7 +153,7 @@ class ChunkRun:
         self._trusted = ordered_by_barriers(lowering.program)
         clusters = any(block.cluster for block in blocks.values())
         self._clusters = ClusterBarriers(machine, self._ordering) if clusters else None
-        self._mbarriers = Mbarriers(machine, self._ordering, trusted=self._trusted)
+        self._mbarriers = Mbarriers(machine, self._ordering, trusted=self._trusted, late=schedule.late)
         self.instructions = 0
 
     def run(self) -> None:
@@ -197,7 +214,7 @@ class ChunkRun:
 
     def _check_progress(self, paths: Mapping[tuple[int, int], Mask | None]) -> None:
         """End the run if all paths wait in loops, one for a barrier in shared memory, and nothing happens any more."""
-        if self._acts != self._seen_acts:
+        if self._mbarriers.end_copies() or self._acts != self._seen_acts:
             self._seen_acts = self._acts
             return
         waits = [
@@ -205,10 +222,10 @@ class ChunkRun:
             for key, mask in paths.items()
             if (wait := endless_wait(self._idle_loops.get(key[1], ()))) is not None
         ]
-        if waits:
+        if len(waits) > (len(paths) - 1 if self._late else 0):
             raise self._endless(waits)
 
-    def _endless(self, waits: Sequence[tuple[Instruction, Mask | None]]) -> BudgetSpentError:
+    def _endless(self, waits: Sequence[tuple[Instruction, Mask | None]]) -> EndlessWaitError:
         """Describe the barrier that can't complete, among those for which threads of one cluster wait."""
         machine = self._machine
         first, size = int(machine.active(waits[0][1])[0]), machine.launch.cluster_blocks
@@ -228,7 +245,7 @@ class ChunkRun:
             if (lanes := np.flatnonzero(grid & own)).size
             for item in self._lowering.program.instructions[pc : pc + 1]
         )
-        return BudgetSpentError(found.line, first, self.instructions, described(machine, found, others))
+        return EndlessWaitError(found.line, described(machine, found, others))
 
     def _note_wait(self, block: CodeBlock, target: int) -> None:
         """Note that threads repeat a loop that waits for others."""
@@ -305,7 +322,7 @@ class ChunkRun:
                 self._last_places.clear()
                 return
             last = [self._lowering.program.instructions[pc] for pc in sorted(self._last_places)]
-            if (wait := endless_wait(last)) is not None:
+            if (wait := endless_wait(last)) is not None and not self._late:
                 raise self._endless([(wait, mask)])
             lines = [item.line for item in last if item.line is not None]
             raise BudgetSpentError(min(lines, default=None), int(self._machine.active(mask)[0]), self._budget)

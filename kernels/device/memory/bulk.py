@@ -55,6 +55,7 @@ class Rows:
     memory: the variable; None if it is unknown
     places: in shared memory, for each thread
     addresses, sizes: of each row, for each thread
+    receivers: how many blocks get the rows of each thread
     """
 
     lanes: Lanes
@@ -62,6 +63,7 @@ class Rows:
     places: Bytes
     addresses: Bytes
     sizes: Bytes
+    receivers: Bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +98,11 @@ class BulkCopy:
         bad = lanes[(sizes[lanes] % _PIECE != 0) | (sizes[lanes] < 0)]
         if bad.size:
             why = f"it copies {int(sizes[bad[0]]):,} bytes at once, but only multiples of {_PIECE} are allowed"
-            stop(machine, self.line, int(bad[0]), len(bad), why, Mistake.MISALIGNED)
+            stop(machine, self.line, int(bad[0]), len(bad), why, Mistake.COPY_SIZE)
         large = lanes[sizes[lanes] > _MOST_BYTES]
         if large.size:
             why = f"it copies {int(sizes[large[0]]):,} bytes at once, more than shared memory has"
-            stop(machine, self.line, int(large[0]), len(large), why)
+            stop(machine, self.line, int(large[0]), len(large), why, Mistake.COPY_SIZE)
         for size in np.unique(sizes[lanes]).tolist():
             part = machine.narrow(mask, (sizes == size).reshape(grid))
             if size and (part is None or part.count):
@@ -117,7 +119,8 @@ class BulkCopy:
         addresses, places = (values_of(machine, each.register, lanes) + each.displacement for each in (far, near))
         memory = machine.memory.find("global", int(addresses[0])) if len(lanes) and space == "global" else None
         sizes = values_of(machine, self.size, lanes)
-        yield space, loads, Rows(lanes, memory, places, addresses[:, np.newaxis], sizes[:, np.newaxis])
+        receivers = receivers_of(machine, self.ranks, lanes)
+        yield space, loads, Rows(lanes, memory, places, addresses[:, np.newaxis], sizes[:, np.newaxis], receivers)
 
     def _copy(self, machine: Machine, mask: Mask | None, size: int, ends: Ends) -> None:
         reading = Site(self.pc, self.line, self.spaces[0], _PIECE, Kind.READ)
@@ -284,6 +287,15 @@ class Copy(Protocol):
     def perform(self, machine: Machine, mask: Mask | None, ends: Ends) -> Bytes: ...
 
 
+def receivers_of(machine: Machine, ranks: int | None, lanes: Lanes) -> Bytes:
+    """The number of blocks to which each thread copies. ranks: as in `BulkCopy`."""
+    if ranks is None:
+        return np.ones(len(lanes), np.int64)
+    bits = values_of(machine, ranks, lanes)[:, np.newaxis] >> np.arange(16)
+    found: Bytes = (bits & 1).sum(axis=1)
+    return found
+
+
 def bulk_step(copy: Copy) -> Step:
     """Return the step of a copy that belongs to its thread's next group. A copy without bytes is over at once."""
 
@@ -292,6 +304,7 @@ def bulk_step(copy: Copy) -> Step:
         moved = copy.perform(machine, mask, lambda kind, lanes: _of_groups(kind, groups[lanes]))
         lanes = machine.active(mask)
         machine.groups.begin(Grouped.BULK_COPIES, lanes[moved[lanes] > 0], copy.pc)
+        machine.begun(copy, mask)
 
     return run
 

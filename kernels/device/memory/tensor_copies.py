@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kernels.device.memory.atomic import Change, bulk_change, update_elements
 from kernels.device.memory.boxes import LINE, REPEAT, Boxes, reach, tile_words, units_of
-from kernels.device.memory.bulk import Bytes, Ends, Lanes, Rows
+from kernels.device.memory.bulk import Bytes, Ends, Lanes, Rows, receivers_of
 from kernels.device.memory.locate import Site, in_block_of, split
 from kernels.device.memory.parts import access_to, note, report_unset, values_of
 from kernels.device.ptx.module import Instruction, Malformed, Vector
@@ -118,7 +118,9 @@ class TensorCopy:
             boxes = Boxes.at(tensor.map, lanes, self._corners(machine, lanes), elements=False)
             starts, sizes = boxes.rows()
             places = values_of(machine, self.tile.register, lanes) + self.tile.displacement
-            yield "global", self.form.load, Rows(lanes, tensor.memory, places, tensor.memory.start + starts, sizes)
+            receivers = receivers_of(machine, self.ranks, lanes)
+            rows = Rows(lanes, tensor.memory, places, tensor.memory.start + starts, sizes, receivers)
+            yield "global", self.form.load, rows
 
     def _corners(self, machine: Machine, lanes: Lanes) -> NDArray[np.int64]:
         return np.stack([values_of(machine, register, lanes) for register in self.corner], axis=1)

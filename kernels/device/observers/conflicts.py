@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from kernels.launch import Launch
 Index = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 _AT_ONCE = 1 << 16
+_MOST_TIMES = 1 << 22
 _MOST_IN_TURN = 256
 
 
@@ -128,20 +128,27 @@ class Order:
 
     def _told(self, numbers: Ids, earlier: Entries) -> Flags:
         """Whether the knowledge with these numbers covers the earlier accesses."""
-        order = np.lexsort((earlier["home"], numbers))
-        order = order[np.searchsorted(numbers[order], 1) :]
-        number, block, thread = numbers[order], earlier["home"][order], earlier["thread"][order]
-        until = np.full(len(order), -1, np.int64)
-        latest = np.zeros(len(order), np.int32)
-        new = (number[1:] != number[:-1]) | (block[1:] != block[:-1])
-        for begin, end in pairwise([0, *(np.flatnonzero(new) + 1).tolist(), len(order)]):
-            known = self._knowledge.of(int(number[begin])).get(int(block[begin])) if end > begin else None
-            if known is not None:
-                until[begin:end] = known[0]
-                latest[begin:end] = known[1][thread[begin:end]]
-        interval, time = earlier["interval"][order], earlier["time"][order]
         found = np.zeros(len(numbers), np.bool_)
-        found[order] = (interval < until) | ((interval == until) & (latest >= time))
+        some = np.flatnonzero(numbers > 0)
+        if not len(some):
+            return found
+        homes, home = _different(earlier["home"][some])
+        keys, which = _different(numbers[some] * np.int64(len(homes)) + home)
+        known = [self._knowledge.of(key // len(homes)).get(int(homes[key % len(homes)])) for key in keys.tolist()]
+        until = np.array([-1 if each is None else each[0] for each in known], np.int64)[which]
+        interval, time, thread = (earlier[name][some] for name in ("interval", "time", "thread"))
+        covered = interval < until
+        step = max(1, _MOST_TIMES // self._launch.threads)
+        nothing = np.zeros(self._launch.threads, np.int32)
+        for first in range(0, len(keys), step):
+            rows = [nothing if each is None else each[1] for each in known[first : first + step]]
+            # Knowledge of barriers has rows of another length.
+            times, begins = np.concatenate(rows), np.cumsum([0, *map(len, rows)])
+            part = slice(None) if len(keys) <= step else np.flatnonzero(which // step == first // step)
+            covered[part] |= (interval[part] == until[part]) & (
+                times[begins[which[part] - first] + thread[part]] >= time[part]
+            )
+        found[some] = covered
         return found
 
     def covered(self, numbers: Ids, earlier: Entries) -> Flags:
@@ -171,8 +178,8 @@ class Order:
         first, counts = np.r_[starts, 0][run[ones] + 1], np.r_[sizes, 0][run[ones] + 1]
         everyone = np.arange(len(entries))
         # First compare each with one of the next run, which finds most. Only then compare with all of the run.
-        for most in (np.minimum(counts, 1), counts):
-            left = ~bad[cell[ones]]
+        for most, some in ((np.minimum(counts, 1), counts > 0), (counts, counts > 1)):
+            left = some & ~bad[cell[ones]]
             for one, other in _slices(ones[left], everyone, first[left], most[left]):
                 loose = ~self.ordered(entries.take(one), entries.take(other), volatile=False)
                 bad[cell[one[loose]]] = True
@@ -405,3 +412,15 @@ def _slices(ones: Index, others: Index, first: Index, counts: Index) -> Iterator
         if len(one):
             yield one, others[np.repeat(first[begin:end], part) + place]
         begin = end
+
+
+def _different(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], Index]:
+    """The different keys in order, and the place of each among them. Keys that are close together need no sorting."""
+    low = int(keys.min())
+    span = int(keys.max()) - low + 1
+    if span > 4 * len(keys) + _AT_ONCE:
+        found, which = np.unique(keys, return_inverse=True)
+        return found, which.reshape(-1)
+    there = np.zeros(span, np.bool_)
+    there[keys - low] = True
+    return np.flatnonzero(there) + low, (np.cumsum(there) - 1)[keys - low]

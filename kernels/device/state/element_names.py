@@ -10,6 +10,7 @@ from kernels.device.state.space import Allocation
 from kernels.facts import Element
 from kernels.wording import plural
 
+_BARRIER = 8
 _LARGEST = 16
 """The bytes of the largest number or vector of numbers."""
 
@@ -42,6 +43,14 @@ def element_name(allocation: Allocation, offset: int) -> Element:
     if not allocation.shape or prod(allocation.shape) * element != allocation.size:
         return Element(name, (offset // element,))
     return Element(name, tuple(_indices(offset // element, allocation.shape)))
+
+
+def barrier_name(allocation: Allocation, offset: int) -> Element:
+    """Name the barrier at a byte offset. In a structure, only the offset is known."""
+    if allocation.shape or _BARRIER in {allocation.element, allocation.size}:
+        return element_name(allocation, offset)
+    name = plain_name(allocation.name)
+    return Element(name, text=f"{name} (byte {offset:,})")
 
 
 def elements_of(allocation: Allocation) -> int:

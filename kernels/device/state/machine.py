@@ -31,6 +31,7 @@ class Machine:
     copies: asynchronous copies for which some thread still has to wait
     groups: of asynchronous operations
     handed: asynchronous copies for which barriers in shared memory wait, by the line of their ends
+    failed: in a late schedule, the waits for a barrier in shared memory that failed, each with a thread
     fresh: barriers in shared memory by name and offset, with the blocks where no fence followed their initialisation
     arrivals: for each line, which threads of any block arrived there at a barrier in shared memory
     products: what threads did to the registers of products of four warps; made with the first use
@@ -49,6 +50,7 @@ class Machine:
         "backwards",
         "copies",
         "epochs",
+        "failed",
         "findings",
         "fresh",
         "geometry",
@@ -78,6 +80,7 @@ class Machine:
         self.copies: list[PendingCopy] = []
         self.groups = Groups(self.shape.lanes)
         self.handed: dict[Hashable, Handed] = {}
+        self.failed: dict[int, int] = {}
         self.fresh: dict[tuple[str, int], NDArray[np.bool_]] = {}
         self.products: ProductRegisters | None = None
         self.output: Printer
@@ -107,6 +110,9 @@ class Machine:
 
     def active(self, mask: Mask | None) -> NDArray[np.intp]:
         return np.arange(self.shape.lanes, dtype=np.intp) if mask is None else mask.flat
+
+    def begun(self, copy: object, mask: Mask | None) -> None:
+        """Note a bulk copy of these threads. Only a counted run looks at it."""
 
     # -- registers ----------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ _FLIGHT = 1 << 29
 """Marks a result that isn't there yet, with the number of its group of products and the instruction."""
 _SPOILED = _REGISTER | _FLIGHT
 """Marks a value that was computed from such a result, with the number of the product's instruction."""
+_NEVER_SET = np.array([[_REGISTER]], np.int32)
 _GROUP_BITS, _PC_BITS = 9, 20
 _PC = (1 << _PC_BITS) - 1
 MEMORY, ADDRESS, BRANCH = "reaches memory", "is used as an address", "decides a branch"
@@ -49,7 +50,7 @@ class UnsetObserver:
 
     def start(self, register: int) -> None:
         """Mark a register that the kernel may read before it writes it."""
-        self.origins[register] = np.array([[_REGISTER]], np.int32)
+        self.origins[register] = _NEVER_SET
 
     def from_memory(
         self,
@@ -131,6 +132,18 @@ class UnsetObserver:
             return np.where((known == 0) | _flying(known), code, known)
 
         self._mark_alike(registers, flying, mask)
+
+    def set_alike(self, registers: Sequence[int], mask: Mask | None) -> None:
+        """Note that registers are set in the threads of the mask."""
+        self._mark_alike(registers, np.zeros_like, mask)
+
+    def any_unset(self, registers: Sequence[int], mask: Mask | None) -> bool:
+        """Whether a register holds an unset value in threads of the mask, other than a result that isn't there yet."""
+        if mask is not None and not mask.count:
+            return False
+        different = {id(known): known for register in registers if (known := self.origins.get(register)) is not None}
+        unset = (landed(known) != 0 for known in different.values())
+        return any((each if mask is None else each & mask.array).any() for each in unset)
 
     def land(self, groups: NDArray[np.int64], allowed: int, mask: Mask | None) -> None:
         """Note that threads have waited for all groups before their present one, except the last `allowed`."""
@@ -226,16 +239,20 @@ class UnsetObserver:
 
         self._findings.add(Verdict.UNINITIALIZED_READ, line, int(np.count_nonzero(where)), describe)
 
-    def report_memory(self, pc: int, element: tuple[Allocation, int, int], count: int, verb: str = "updates") -> None:
+    def report_memory(self, pc: int, element: tuple[Allocation, int, int], count: int) -> None:
         """Report an instruction that read unset memory and wrote a result from it at once."""
         allocation, offset, lane = element
 
-        def describe() -> tuple[Example, str]:
+        def describe() -> Described:
             block, thread = self._geometry.who(lane)
             name = element_name(allocation, offset)
-            message = f"{self._geometry.lane_name(lane)} {verb} `{name}`, which no thread has written."
+            message = f"{self._geometry.lane_name(lane)} updates `{name}`, which no thread has written."
             return Example.at(name, block, (thread,)), message
 
+        self.report(pc, count, describe)
+
+    def report(self, pc: int, count: int, describe: Callable[[], Described]) -> None:
+        """Report threads that need a value which no thread has written."""
         self._findings.add(Verdict.UNINITIALIZED_READ, self._lines[pc], count, describe)
 
 

@@ -8,6 +8,7 @@ counts each piece as an access of two threads.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from kernels.device.state.space import SHARED_BASE
 from kernels.device.state.values import INTEGER, Array, Lanes, Value, from_array
 from kernels.device.tensor.forms import EIGHT, EightRows, MatrixAccess
 from kernels.device.tensor.fragments import Matrices, Words, packed, unpacked
+from kernels.device.tensor.requests import Part, part_of
 from kernels.device.tensor.warps import Origins, Warps, element_origins, register_origins
 from kernels.facts import Mistake
 
@@ -36,21 +38,14 @@ class Pieces:
     """
 
     def __init__(self, bits: int, lines: int, line_bytes: int, registers: Sequence[int]) -> None:
-        self._bits, self._lines, self._line_bytes = bits, lines, line_bytes
-        self.size = min(_LARGEST_PIECE, line_bytes)
-        self.address, self.words = registers[0], tuple(registers[1 : 1 + self.size // 4])
-        count = lines * line_bytes // self.size
-        # A GPU loads matrices of 16 bits like `ldmatrix`: the same piece of eight lines at once.
-        by_lines = np.arange(count).reshape(lines, -1)
-        self._order = by_lines.T.ravel() if bits == EIGHT.bits else by_lines.ravel()
-        self.rounds = [range(first, min(first + WARP, count)) for first in range(0, count, WARP)]
-
-    def offsets(self, part: range) -> tuple[Array, Array]:
-        """Where the pieces of one round begin, for each thread of a warp: the line, and the byte in it."""
-        place = np.minimum(np.arange(part.start, part.start + WARP), part.stop - 1)
-        piece = self._order[place].reshape(-1, 1)
-        line, inside = np.divmod(piece * self.size, self._line_bytes)
-        return line, inside
+        self._bits, self._lines = bits, lines
+        size = min(_LARGEST_PIECE, line_bytes)
+        self.address, self.words = registers[0], tuple(registers[1 : 1 + size // 4])
+        count = lines * line_bytes // size
+        self.rounds: list[Part] = []
+        for first in range(0, count, WARP):
+            line, inside = np.divmod(np.minimum(np.arange(first, first + WARP), count - 1) * size, line_bytes)
+            self.rounds.append(part_of(line, inside, min(WARP, count - first)))
 
     def lines(self, rounds: Sequence[Words]) -> Matrices:
         """The lines from the words of the pieces: warp by word by thread."""
@@ -63,8 +58,8 @@ class Pieces:
         return each.reshape(len(row), self._lines, -1)
 
     def _in_a_row(self, rounds: Sequence[Array]) -> Array:
-        pieces = [words[:, :, : len(part)].transpose(0, 2, 1) for words, part in zip(rounds, self.rounds, strict=True)]
-        return np.concatenate(pieces, axis=1)[:, np.argsort(self._order)].reshape(len(rounds[0]), -1)
+        pieces = [words[:, :, : part.count].transpose(0, 2, 1) for words, part in zip(rounds, self.rounds, strict=True)]
+        return np.concatenate(pieces, axis=1).reshape(len(rounds[0]), -1)
 
     def by_round(self, lines: Matrices) -> list[Words]:
         """The words of the pieces from the lines."""
@@ -78,57 +73,58 @@ class Pieces:
     def _rounds_of(self, row: Array) -> list[Array]:
         pieces = row.reshape(len(row), -1, len(self.words)).transpose(0, 2, 1)
         padded = np.zeros((len(row), len(self.words), len(self.rounds) * WARP), row.dtype)
-        padded[:, :, : pieces.shape[2]] = pieces[:, :, self._order]
-        return [np.ascontiguousarray(padded[:, :, part.start : part.start + WARP]) for part in self.rounds]
+        padded[:, :, : pieces.shape[2]] = pieces
+        return [np.ascontiguousarray(padded[:, :, first : first + WARP]) for first in range(0, padded.shape[2], WARP)]
 
 
 class Addresses:
-    """The addresses of a matrix's pieces from the address of its first element and the distance of its lines.
+    """The addresses of parts of a matrix from the address of its first element and the distance of its lines.
 
     bits: of an element, because the distance counts elements
     """
 
-    def __init__(self, pieces: Pieces, base: int, stride: int, bits: int, name: str, line: int | None) -> None:
-        self._pieces, self._base, self._stride, self._bits = pieces, base, stride, bits
+    def __init__(self, base: int, stride: int, bits: int, name: str, line: int | None) -> None:
+        self._base, self._stride, self._bits = base, stride, bits
         self._name, self._line = name, line
         self._machine: Machine | None = None
-        self._patterns: dict[tuple[int, int], Lanes] = {}
+        self._patterns: dict[tuple[Part, int], Lanes] = {}
 
-    def of_round(self, machine: Machine, warps: Warps, part: range) -> Value:
+    def of(self, machine: Machine, part: Part) -> Value:
         base, stride = machine.registers[self._base].integral(), machine.registers[self._stride]
-        self._check(machine, warps, base)
         if stride.lanes is not None:
-            self._check(machine, warps, stride)
             distances = stride.dense(np.dtype(np.int32)).astype(np.int64) * self._bits // 8
-            line, inside = self._for_all(machine, self._pieces.offsets(part))
+            line, inside = self._for_all(machine, part)
             return from_array(base.dense(INTEGER[base.bits]).astype(np.int64) + line * distances + inside)
         distance = stride.signed() * self._bits // 8
         if machine is not self._machine:
             # What was found at these addresses holds for one machine.
             self._machine, self._patterns = machine, {}
-        key = part.start, distance
+        key = part, distance
         if key not in self._patterns:
-            line, inside = self._for_all(machine, self._pieces.offsets(part))
+            line, inside = self._for_all(machine, part)
             self._patterns[key] = Lanes(line * distance + inside)
         pattern = self._patterns[key]
         if base.lanes is None:
             return Value(pattern, base.offset, 64)
         lanes = base.lanes
-        moved: Lanes = lanes.derive(
-            ("pieces", id(self), part.start, distance), lambda: Lanes(lanes.array.astype(np.int64) + pattern.array)
-        )
+        moved: Lanes = lanes.derive((part, distance), lambda: Lanes(lanes.array.astype(np.int64) + pattern.array))
         return Value(moved, base.offset, 64)
 
-    def _for_all(self, machine: Machine, of_warp: tuple[Array, Array]) -> tuple[Array, Array]:
+    def _for_all(self, machine: Machine, part: Part) -> tuple[Array, Array]:
         lane = np.arange(machine.shape.threads) % WARP
-        return of_warp[0][lane], of_warp[1][lane]
+        return part.line[lane], part.inside[lane]
 
-    def _check(self, machine: Machine, warps: Warps, value: Value) -> None:
+    def check(self, machine: Machine, warps: Warps) -> None:
         """Refuse an address or a distance that isn't the same in all threads of a warp."""
-        lanes = value.lanes
-        if lanes is None or lanes.array.shape[0] == 1 or lanes.derive("alike in warps", lambda: _alike(lanes.array)):
-            return
-        words = warps.contents([lanes.array])[:, 0]
+        for number in (self._base, self._stride):
+            lanes = machine.registers[number].integral().lanes
+            if lanes is None or lanes.array.shape[0] == 1:
+                continue
+            if not lanes.derive("alike in warps", partial(_alike, lanes.array)):
+                self._refuse_unlike(machine, warps, lanes.array)
+
+    def _refuse_unlike(self, machine: Machine, warps: Warps, array: Array) -> None:
+        words = warps.contents([array])[:, 0]
         differ = (words != words[:, :1]).any(axis=1)
         if differ.any():
             lane = warps.first_lane(int(np.flatnonzero(differ)[0]))
@@ -155,10 +151,11 @@ def matrix_step(
 
     def load(machine: Machine, mask: Mask | None) -> None:
         warps = Warps(machine, mask, line, name)
+        addresses.check(machine, warps)
         words, origins = [], []
         for part in pieces.rounds:
-            machine.registers[pieces.address] = addresses.of_round(machine, warps, part)
-            access(machine, _threads_below(machine, mask, len(part)))
+            machine.registers[pieces.address] = addresses.of(machine, part)
+            access(machine, threads_below(machine, mask, part.count))
             words.append(warps.gather(pieces.words, 32))
             origins.append(warps.origins(pieces.words))
         matrices = pieces.lines(words)
@@ -170,6 +167,7 @@ def matrix_step(
 
     def store(machine: Machine, mask: Mask | None) -> None:
         warps = Warps(machine, mask, line, name)
+        addresses.check(machine, warps)
         numbers = [number for number in registers if number is not None]
         matrices = fragment.matrices(warps.gather(numbers, fragment.register_bits))
         origins = warps.origins(numbers)
@@ -177,11 +175,11 @@ def matrix_step(
         unset = None if lines is None else pieces.origins_by_round(lines)
         by_round = pieces.by_round(_turned(matrices, form.turned))
         for at, (part, words) in enumerate(zip(pieces.rounds, by_round, strict=True)):
-            machine.registers[pieces.address] = addresses.of_round(machine, warps, part)
+            machine.registers[pieces.address] = addresses.of(machine, part)
             warps.write(pieces.words, words, None)
             if machine.unset.origins:
                 warps.note_origins(pieces.words, None if unset is None else unset[at], None)
-            access(machine, _threads_below(machine, mask, len(part)))
+            access(machine, threads_below(machine, mask, part.count))
 
     return store if form.store else load
 
@@ -190,7 +188,7 @@ def _turned(matrices: Array, turned: bool) -> Array:
     return np.ascontiguousarray(matrices.swapaxes(1, 2)) if turned else matrices
 
 
-def _threads_below(machine: Machine, mask: Mask | None, count: int) -> Mask | None:
+def threads_below(machine: Machine, mask: Mask | None, count: int) -> Mask | None:
     """The threads of the mask with the first places in their warps."""
     if count == WARP:
         return mask
@@ -217,10 +215,10 @@ def rows_step(
     words: the registers of a row; access: loads or stores the rows
     """
     line, name = where
-    rows = 8 * form.count
+    rows = form.rows
 
     def access_rows(machine: Machine, mask: Mask | None) -> None:
-        some = _threads_below(machine, mask, rows)
+        some = threads_below(machine, mask, rows)
         if form.space == "generic":
             _check_shared(machine, some, place, line, name)
         access(machine, some)
@@ -268,12 +266,12 @@ def _check_shared(machine: Machine, mask: Mask | None, place: Place, line: int |
 
 def _row_origins(form: EightRows, origins: Origins) -> Origins:
     """The origins of registers from those of the rows' words."""
-    by_row = origins[:, :, : 8 * form.count].transpose(0, 2, 1).reshape(-1, 8, 4)
+    by_row = origins[:, :, : form.rows].transpose(0, 2, 1).reshape(-1, 8, 4)
     elements = _turned(np.repeat(by_row, 2, axis=-1), form.turned)
     return register_origins(EIGHT, elements).reshape(-1, form.count, WARP)
 
 
 def _word_origins(form: EightRows, origins: Origins) -> Origins:
     elements = _turned(element_origins(EIGHT, origins.reshape(-1, 1, WARP)), form.turned)
-    by_row = elements.reshape(len(origins), 8 * form.count, 4, 2).max(axis=-1).transpose(0, 2, 1)
-    return np.pad(by_row, ((0, 0), (0, 0), (0, WARP - 8 * form.count)))
+    by_row = elements.reshape(len(origins), form.rows, 4, 2).max(axis=-1).transpose(0, 2, 1)
+    return np.pad(by_row, ((0, 0), (0, 0), (0, WARP - form.rows)))

@@ -100,12 +100,14 @@ class MatrixAccess:
     """A load or store of a whole matrix.
 
     space: "generic" if only the address shows the space
+    factor: whether it isn't a sum
     lines: how many lines of consecutive elements the matrix has in memory
     turned: whether these lines are the fragment's columns
     """
 
     store: bool
     space: str
+    factor: bool
     fragment: Fragment
     lines: int
     turned: bool
@@ -126,6 +128,10 @@ class EightRows:
     space: str
     count: int
     turned: bool
+
+    @property
+    def rows(self) -> int:
+        return 8 * self.count
 
 
 @lru_cache(maxsize=256)
@@ -249,7 +255,8 @@ def matrix_access(opcode: str) -> MatrixAccess | None:
     # The fragment's rows are columns of `b`, and of a transposed sum.
     transposed = role == "b" or (role in "cd" and _swapped(shape))
     space = "generic" if match["space"] is None else kind_of(match["space"])
-    return MatrixAccess(match["verb"] == "store", space, fragment, rows if by_rows else columns, by_rows == transposed)
+    lines = rows if by_rows else columns
+    return MatrixAccess(match["verb"] == "store", space, role in "ab", fragment, lines, by_rows == transposed)
 
 
 def eight_rows(opcode: str) -> EightRows | None:

@@ -64,15 +64,19 @@ def _matrix(operands: Operands, item: Instruction, name: str, form: MatrixAccess
     find = operands.source if form.store else operands.target
     parts = _parts(item.operands[registers], fragment.registers)
     numbers = [find(part, fragment.register_bits) for part in parts]
-    usual = Immediate(form.line_bytes * 8 // fragment.bits)
-    stride = operands.source(item.operands[2] if len(item.operands) > 2 else usual, 32)
     spare = [operands.spare(f"piece {number}") for number in range(1 + _ROW_WORDS)]
     pieces = Pieces(fragment.bits, form.lines, form.line_bytes, spare)
     base = operands.place(item.operands[place])
-    addresses = Addresses(pieces, base.register, stride, fragment.bits, name, item.line)
     words = Form(form.store, form.space, len(pieces.words), "b32", by_warp=True)
     run = access(words, Place(pieces.address, base.displacement), pieces.words)
-    return matrix_step(form, addresses, pieces, (item.line, name), numbers, run)
+    return matrix_step(form, matrix_addresses(operands, item, form, name), pieces, (item.line, name), numbers, run)
+
+
+def matrix_addresses(operands: Operands, item: Instruction, form: MatrixAccess, name: str) -> Addresses:
+    base = operands.place(item.operands[0 if form.store else 1]).register
+    usual = Immediate(form.line_bytes * 8 // form.fragment.bits)
+    stride = operands.source(item.operands[2] if len(item.operands) > 2 else usual, 32)
+    return Addresses(base, stride, form.fragment.bits, name, item.line)
 
 
 def _rows(operands: Operands, item: Instruction, name: str, form: EightRows, access: Access) -> Step:

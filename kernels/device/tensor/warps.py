@@ -57,7 +57,9 @@ class Warps:
         """Arrays by thread and block as warp by array by thread."""
         shape = self._machine.shape
         grid = shape.threads, shape.blocks
-        stacked = np.stack([np.broadcast_to(array, grid) for array in arrays])
+        stacked = np.empty((len(arrays), *grid), arrays[0].dtype)
+        for number, array in enumerate(arrays):
+            stacked[number] = array
         by_warp = stacked[:, : shape.threads // WARP * WARP].reshape(len(arrays), -1, WARP, shape.blocks)
         ordered = by_warp.transpose(1, 3, 0, 2)
         if self._chosen is not None:

@@ -182,15 +182,20 @@ def _multiply(machine: Machine, mask: Mask | None, product: _Product) -> None:
     b, missing_b = reader.read(product.b, np.zeros(len(a), np.int64), form.n, together=True)
     a, b = (_signed(each, sign, product.b.bits) for each, sign in zip((a, b), product.signs, strict=True))
     before = form.d.matrices(warps.gather(product.targets, form.d.register_bits))
-    adds = warps.contents([machine.registers[product.adds].dense(np.dtype(np.bool_))])[:, 0, :1, np.newaxis]
+    chosen = machine.registers[product.adds].dense(np.dtype(np.bool_))
+    adds = warps.contents([chosen])[:, 0, :1, np.newaxis]
     after = multiply_add(form.kinds, a, b, np.where(adds, before, before.dtype.type(0)))
-    missing_c = warps.origins(product.targets)
-    if missing_c is not None:
+    missing_c = None
+    if machine.unset.any_unset(product.targets, machine.narrow(mask, chosen)):
+        missing_c = warps.origins(product.targets)
+        assert missing_c is not None
         missing_c = np.where(adds, element_origins(form.d, landed(missing_c)), 0)
     warps.write(product.targets, form.d.words(after), mask)
     if missing_a is not None or missing_b is not None or missing_c is not None:
         origins = product_origins((missing_a, missing_b, missing_c), after.shape)
         warps.note_origins(product.targets, register_origins(form.d, origins), mask)
+    else:
+        machine.unset.set_alike(product.targets, mask)
     machine.unset.fly(product.targets, product.pc, groups.reshape(machine.shape.threads, -1), mask)
 
 
@@ -241,7 +246,8 @@ class _Reader:
         addresses = _addresses(self._machine, described, factor, first, rows)
         lanes = np.arange(WARP) + (self._warps.numbers % _WARPS * WARP if together else first * 0)[:, np.newaxis]
         step = WARP * _WARPS if together else WARP
-        parts = [self._pieces(addresses, lanes + at) for at in range(0, addresses.shape[1], step)]
+        away = WARP if together else 1
+        parts = [self._pieces(addresses, lanes + at, away) for at in range(0, addresses.shape[1], step)]
         readers, whose = self._warps.fours if together else (np.arange(len(first))[:, np.newaxis], slice(None))
 
         def joined(parts: list[Words]) -> Matrices:
@@ -255,8 +261,11 @@ class _Reader:
             unset = np.where(missing != 0, np.int32(self._product.pc + 1), np.int32(0))
         return found, unset
 
-    def _pieces(self, addresses: Numbers, pieces: Numbers) -> tuple[Words, Words | None]:
-        """The words of one piece for each thread of the warps, and a mask of unset bytes. Some threads have none."""
+    def _pieces(self, addresses: Numbers, pieces: Numbers, away: int) -> tuple[Words, Words | None]:
+        """The words of one piece for each thread of the warps, and a mask of unset bytes. Some threads have none.
+
+        away: the distance to a second thread that reads the same piece
+        """
         machine = self._machine
         there = pieces < addresses.shape[1]
         chosen = np.take_along_axis(addresses, np.where(there, pieces, 0), axis=1)
@@ -277,15 +286,15 @@ class _Reader:
                 bad = np.flatnonzero(~valid)
                 element = piece.allocation, int(piece.offsets[bad[0]]), int(piece.lanes[bad[0]])
                 machine.unset.note_element(self._product.pc, element)
-            told = self._of_two_warps(piece)
+            told = self._of_two_threads(piece, away)
             note(machine, access_to(told, self._site, Transfer(_LINE, self._groups[told.lanes])))
         return self._by_warp(words), None if missing is None else self._by_warp(missing)
 
-    def _of_two_warps(self, piece: Part) -> Part:
-        """Two threads of two warps for each piece, so none has it alone: four warps make the product together."""
+    def _of_two_threads(self, piece: Part, away: int) -> Part:
+        """Two threads for each piece, so none has it alone: of the warp with these rows, or of two of the warps."""
         blocks = self._machine.shape.blocks
-        odd = piece.lanes // blocks // WARP % 2
-        others = piece.lanes + (WARP - 2 * WARP * odd) * blocks
+        odd = piece.lanes // blocks // away % 2
+        others = piece.lanes + (away - 2 * away * odd) * blocks
         return Part(piece.allocation, np.tile(piece.offsets, 2), np.concatenate((piece.lanes, others)))
 
     def _by_warp(self, words: Words) -> Words:

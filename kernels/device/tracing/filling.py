@@ -10,7 +10,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.executor import run
+from kernels.device.execution.executor import Options, run
 from kernels.device.execution.lower import LoweredStep, groups_left
 from kernels.device.execution.schedule import Budget
 from kernels.device.memory.placement import Argument, Buffer
@@ -112,14 +112,16 @@ def filling(
             launch,
             arguments,
             buffers,
-            budget=_BUDGET,
-            symbols=symbols,
-            shapes=shapes,
-            state=state,
-            blocks=range(launch.cluster_blocks),
-            observe=False,
-            watch=watch,
-            wrap=watch.wrap,
+            Options(
+                budget=_BUDGET,
+                symbols=symbols or {},
+                shapes=shapes or {},
+                state=state or {},
+                blocks=range(launch.cluster_blocks),
+                observe=False,
+                watch=watch,
+                wrap=watch.wrap,
+            ),
         )
         ended = not any(finding.kind is Verdict.TIME_LIMIT for finding in execution.findings)
     lines = [item.line for item in program.instructions]

@@ -12,7 +12,7 @@ from functools import reduce
 
 import numpy as np
 
-from kernels.device.execution.executor import run
+from kernels.device.execution.executor import Options, run
 from kernels.device.execution.lower import LoweredStep
 from kernels.device.execution.schedule import Budget
 from kernels.device.execution.warp import warp_form
@@ -70,12 +70,14 @@ def trace(
             launch,
             arguments,
             buffers,
-            budget=_BUDGET,
-            symbols=symbols,
-            shapes=shapes,
-            state=state,
-            observe=False,
-            wrap=tracer.wrap,
+            Options(
+                budget=_BUDGET,
+                symbols=symbols or {},
+                shapes=shapes or {},
+                state=state or {},
+                observe=False,
+                wrap=tracer.wrap,
+            ),
         )
     except _TooMuchError:
         note = "the kernel is too long to follow; only its beginning is shown"

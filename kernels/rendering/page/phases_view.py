@@ -25,7 +25,10 @@ from kernels.wording import lines_named, sizes_text
 
 _MOST_DRAWN = 100_000
 _WIDE = 560
-_STAGES = "The pictures show the shared memory of its first block at the moment when each phase begins."
+_STAGES = (
+    "The pictures show the shared memory of its first block when each phase begins in this run. A GPU may have copied "
+    "more or less by then, as far as the kernel's barriers allow."
+)
 _WIDTH = re.compile(r'<svg [^<>]*?\bwidth="(\d+)"')
 _MOST_PHASES, _MOST_THREADS, _MOST_BLOCKS = 8, 32, 16
 

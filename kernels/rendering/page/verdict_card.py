@@ -105,7 +105,7 @@ def _role(accepted: bool, missed: str) -> str:
 def _count(leading: Finding | None) -> str:
     if leading is None or leading.count < 2 or leading.kind in _NOT_COUNTED:
         return ""
-    named = _COUNTED.get(leading.kind, leading.kind.counted)
+    named = _COUNTED.get(leading.kind, leading.counted)
     return f"{plural(leading.count, named)} across all cases"
 
 

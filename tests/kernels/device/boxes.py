@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kernels.compile.bundle import header_texts
 from kernels.compile.compilation import Compilation, compile_source
-from kernels.device import Argument, Budget, Buffer, load_program, run
+from kernels.device import Argument, Budget, Buffer, Options, load_program, run
 from kernels.exercise.tensor_map import INTERLEAVES, MAP_TYPE, SWIZZLES, TensorMap, rows_apart
 from kernels.exercise.values import ElementType
 from kernels.launch import Launch
@@ -63,7 +63,9 @@ class BoxCopy:
         """The tensor and shared memory afterwards, by the CPU device."""
         made = compiled(len(self.map.box), load=self.load)
         buffers = [Buffer(name, array, initialised=True) for name, array in self.arrays.items()]
-        ran = run(load_program(made.ptx, made.entry), self.launch, self.arguments, buffers, budget=Budget(100_000))
+        ran = run(
+            load_program(made.ptx, made.entry), self.launch, self.arguments, buffers, Options(budget=Budget(100_000))
+        )
         assert ran.findings == (), (self, ran.findings)
         return ran.values["tensor"].view(np.uint8), ran.values["tile"].view(np.uint8)
 

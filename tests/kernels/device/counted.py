@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernels.compile.compilation import Compilation, compile_source
-from kernels.device import Budget, Buffer, Program, load_program, run
+from kernels.device import Budget, Buffer, Options, Program, load_program, run
 from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, Counts, Verb
 from kernels.launch import Launch
 
@@ -40,10 +40,7 @@ class Product:
             self.launch,
             ("M", "N", "P", width),
             buffers,
-            budget=Budget(10_000_000),
-            observe=observe,
-            count=True,
-            blocks=blocks,
+            Options(budget=Budget(10_000_000), observe=observe, count=True, blocks=blocks),
         )
         assert execution.findings == ()
         assert execution.counts is not None

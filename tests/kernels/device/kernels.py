@@ -13,15 +13,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from kernels.compile.bundle import header_texts
 from kernels.compile.compilation import Compilation, compile_source
-from kernels.device import Budget, Buffer, Execution, Program, load_program, run
+from kernels.device import Budget, Buffer, Execution, Options, Program, Schedule, load_program, run
 from kernels.exercise.tensor_map import MAP_TYPE, TensorMap
 from kernels.facts import Mistake
 from kernels.launch import Launch
 from kernels.verdict import Example, Finding, Verdict
 
+schedules = pytest.mark.parametrize(
+    "schedule",
+    [
+        pytest.param(each, marks=pytest.mark.long("the short suite has orders of whole warps") if hard else ())
+        for each in Schedule
+        for hard in [each.group == 1 or each.late]
+    ],
+)
 CACHE = Path(__file__).parents[3] / "build" / "headers"
 HEAD = "__global__ void K(float* M, float* P, int n)"
 THREAD = "int t = threadIdx.x;"
@@ -89,7 +98,7 @@ class Device:
         launch = Launch(triple(grid), triple(block), shared, triple(cluster))
         prepared = program(text, self.arch, defines)
         limit = budget if isinstance(budget, Budget) else Budget(budget)
-        execution = run(prepared, launch, ("M", "P", n, *maps), buffers, budget=limit, **options)
+        execution = run(prepared, launch, ("M", "P", n, *maps), buffers, Options(budget=limit, **options))
         for finding in execution.findings:
             assert SENTENCES.fullmatch(finding.message), finding.message
         return execution

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.device import Schedule
 from kernels.device.ptx.constructs import waiting_place
 from kernels.device.ptx.module import Instruction
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, Found, Story, example, line, only
+from tests.kernels.device.kernels import HEAD, THREAD, Found, Story, example, line, only, schedules
 
 KIND = Verdict.BARRIER_DIVERGENCE
 
@@ -132,7 +131,7 @@ def test_blocks_that_pass_the_barrier_go_on_though_another_is_stuck(device):
     assert out[0].tolist() == out[2].tolist() == [2] * 32
 
 
-@pytest.mark.parametrize("schedule", list(Schedule))
+@schedules
 def test_both_schedules_see_it(device, schedule):
     text = f"""{HEAD} {{
   {THREAD}

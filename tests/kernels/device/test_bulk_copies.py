@@ -42,6 +42,9 @@ __device__ void wait(barrier& b, int parity) {
 #define copies_done() asm volatile("cp.async.wait_all;" ::: "memory")
 #define uncommitted(to, from, bytes) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" \
   :: "l"(__cvta_generic_to_global(to)), "r"(at(from)), "r"(bytes) : "memory")
+#define expect_only(b, bytes) asm volatile( \
+  "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" :: "r"(at(&b)), "r"(bytes) : "memory")
+#define come(b) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at(&b)) : "memory")
 #define expect(b, bytes) asm volatile( \
   "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at(&b)), "r"(bytes) : "memory")
 """
@@ -109,6 +112,11 @@ _LOAD = """
     load(tile, M, 256, bar);  //@ load
     expect(bar, 256);
   }"""
+_TWO_COUNTS = """
+  __shared__ alignas(128) float tile[64];
+  __shared__ barrier bar;
+  if (t == 0) init(&bar, 2);
+  __syncthreads();"""
 _RELAXED = f"""{_LOAD}
   unsigned done = 0;
   while (!done)
@@ -178,6 +186,39 @@ STORIES = [
   }
   wait(bar, 1);
   P[t] = v + tile[t];"""),
+    *(
+        _story(name, wanted, _TWO_COUNTS + body + """
+  wait(bar, 0);
+  P[t] = tile[t];""")
+        for name, wanted, body in (
+            ("bytes expected after the own arrival", Found(Verdict.BARRIER_DIVERGENCE, "late", count=1,
+             mistake=Mistake.LATE_EXPECTATION), """
+  if (t == 0) { come(bar); expect_only(bar, 256); load(tile, M, 256, bar); }  //@ late
+  if (t == 32) come(bar);"""),
+            ("bytes expected by a thread that never arrives", Found(Verdict.BARRIER_DIVERGENCE, "late"), """
+  if (t == 0) { expect_only(bar, 256); load(tile, M, 256, bar); }  //@ late
+  if (t == 32) { come(bar); come(bar); }"""),
+            ("bytes expected before the own arrival", list(range(64)), """
+  if (t == 0) { expect_only(bar, 256); load(tile, M, 256, bar); come(bar); }
+  if (t == 32) come(bar);"""),
+            ("bytes expected before another thread may arrive", list(range(64)), """
+  if (t == 0) { come(bar); expect_only(bar, 256); load(tile, M, 256, bar); }
+  __syncthreads();
+  if (t == 32) come(bar);"""),
+            ("bytes expected while others are missing", list(range(64)), """
+  if (t == 0) {
+    expect(bar, 128);
+    expect_only(bar, 128);
+    load(tile, M, 128, bar);
+    load(tile + 32, M + 32, 128, bar);
+  }
+  if (t == 32) come(bar);"""),
+            ("bytes expected before another lane may arrive", list(range(64)), """
+  if (t == 0) { come(bar); expect_only(bar, 256); load(tile, M, 256, bar); }
+  __syncwarp();
+  if (t == 1) come(bar);"""),
+        )
+    ),
     _story("two copies for one phase", list(range(64)), """
   __shared__ alignas(128) float tile[64];
   __shared__ barrier bar;

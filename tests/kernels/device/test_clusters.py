@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.device import Budget, Buffer, Schedule, run
+from kernels.analysis.hardware import as_executed
+from kernels.device import Budget, Buffer, Options, Schedule, run
 from kernels.launch import Launch
 from kernels.verdict import Severity, Verdict
-from tests.kernels.device.kernels import Found, Race, Story, line, lines, only, program
+from tests.kernels.device.kernels import Found, Race, Story, line, lines, only, program, schedules
 
 CLUSTER = """
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
@@ -130,13 +131,13 @@ def test_a_flag_in_global_memory_shows_that_a_block_has_started_and_may_return(d
     )
     launch = Launch((2, 1, 1), (32, 1, 1), 0, (2, 1, 1))
 
-    ran = run(program(kernel.text, device.arch), launch, ("M", "P", 66), buffers, budget=Budget(100_000))
+    ran = run(program(kernel.text, device.arch), launch, ("M", "P", 66), buffers, Options(budget=Budget(100_000)))
 
     assert ran.findings == ()
     assert ran.values["P"][:64].tolist() == kernel.wanted
 
 
-@pytest.mark.parametrize("schedule", list(Schedule))
+@schedules
 def test_every_order_of_blocks_gives_the_same_values(device, schedule):
     assert device.output(RIGHT[0].text, **PAIR, schedule=schedule) == SWAPPED
 
@@ -392,7 +393,7 @@ def test_the_scope_of_atomics_lies_between_block_and_device(device, scope, acros
     buffers = tuple(Buffer(name, np.zeros(64, np.float32), initialised=True) for name in "MP")
     launch = Launch((4, 1, 1), (32, 1, 1), 0, (2, 1, 1))
 
-    ran = run(program(text, device.arch), launch, ("M", "P", 64), buffers, budget=Budget(100_000))
+    ran = run(program(text, device.arch), launch, ("M", "P", 64), buffers, Options(budget=Budget(100_000)))
 
     assert [kind for kind, _, _ in lines(ran)] == found
 
@@ -492,7 +493,12 @@ def test_a_pipeline_whose_copies_go_to_both_blocks(device):
     parts = np.arange(384).reshape(6, 64)
     wanted = (parts[:, :32] + 2 * parts[:, 32:]).sum(axis=0).tolist()
 
-    assert device.output(PIPELINE.text, **PIPELINE.launch) == wanted * 2
+    run = device.run(PIPELINE.text, **PIPELINE.launch, count=True)
+    assert (run.findings, run.values["P"].tolist()) == ((), wanted * 2)
+    assert run.counts is not None
+    totals = as_executed(run.counts, None).totals
+    assert (totals.bulk_load_requests, totals.bulk_load_bytes) == (12, 2 * 6 * 128)
+    assert totals.bulk_received_bytes == 2 * totals.bulk_load_bytes
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.device import Budget, Buffer, run
+from kernels.device import Budget, Buffer, Options, run
 from kernels.device.counting.counts import ACCESS_FIELDS, Verb
 from kernels.device.counting.patterns import Patterns, coalescing, interleaved
 from kernels.launch import Launch
@@ -118,8 +118,8 @@ def test_a_kernel_that_looks_up_places_counts_as_by_hand(places):
     launch = Launch((3, 2, 1), (8, 6, 1), 0)
     counts = run(
         program(GATHER.replace("blockIdx.x", "(blockIdx.x + 3 * blockIdx.y)")),
-        launch, ("M", "P", 0), buffers, budget=Budget(10_000), count=True,
-    ).counts  # fmt: skip
+        launch, ("M", "P", 0), buffers, Options(budget=Budget(10_000), count=True,
+    )).counts  # fmt: skip
     assert counts is not None
     loads = [each for each in counts.accesses if each.verb is Verb.LOAD]
     gather = [each for each in loads if each.space == "global"][-1]

@@ -40,7 +40,7 @@ def test_counts_are_those_of_the_hardware(row):
 def test_floating_point_operations_are_two_for_each_product(kernel):
     product = Product(kernel, 16, 64, 4 if kernel == "coarsened" else 1)
 
-    assert sum(int(work.values[2].sum()) for work in product.counts().lines) == 2 * 64**3
+    assert sum(each.total.flops for each in product.counts().lines) == 2 * 64**3
 
 
 def test_accesses_are_named_as_in_the_source():
@@ -130,13 +130,13 @@ def test_instructions_are_those_of_threads_that_have_not_ended(device):
   for (int i = 0; i < M[t]; ++i) P[t] = i * M[i]; //@ loop
 }}"""
     counts = counts_of(device, text, block=40)
-    work = next(each.values[:, 0] for each in counts.lines if each.line == line(text, "loop"))
+    work = next(each.total for each in counts.lines if each.line == line(text, "loop"))
     store = next(each for each in counts.accesses if each.verb is Verb.STORE)
 
-    assert work[0] < 20 * work[1]
+    assert work.threads < 20 * work.warps
     assert field(store, "threads") == [sum(range(20))]
     assert field(store, "requests") == [19]
-    assert work[2] >= sum(range(20))
+    assert work.flops >= sum(range(20))
 
 
 ATOMIC = f"""{HEAD} {{
@@ -155,7 +155,7 @@ def test_atomic_updates_are_a_verb_of_their_own(device):
 
     assert at(counts.accesses, ATOMIC, "shared")[-1] == ("shared", "atomic", "sum", 4)
     assert at(counts.accesses, ATOMIC, "global")[-1] == ("global", "atomic", "P", 4)
-    assert sum(int(each.values[2].sum()) for each in counts.lines) == 34
+    assert sum(each.total.flops for each in counts.lines) == 34
 
 
 COPY = f"""{HEAD} {{
@@ -180,6 +180,34 @@ def test_an_asynchronous_copy_is_a_load_and_a_store(device):
     assert [field(each, "threads") for each in copies] == [[8], [32]]
     assert field(copies[0], "sectors") == [4]
     assert field(copies[1], "wavefronts") == [4]
+
+
+MATRICES = f"""#include <mma.h>
+using namespace nvcuda::wmma;
+{HEAD} {{
+  {THREAD}
+  __shared__ alignas(32) half tile[256];
+  for (int i = t; i < 256; i += 32) tile[i] = __float2half(1);
+  __syncthreads();
+  fragment<matrix_a, 16, 16, 16, half, row_major> a;
+  fragment<matrix_b, 16, 16, 16, half, row_major> b;
+  fragment<accumulator, 16, 16, 16, float> sums;
+  fill_fragment(sums, 0.0f);
+  load_matrix_sync(a, (half*)M, 16); //@ global
+  load_matrix_sync(b, tile, 16); //@ shared
+  mma_sync(sums, a, b, sums);
+  store_matrix_sync(P, sums, 16, mem_row_major); //@ sums
+}}"""
+
+
+def test_a_matrix_is_counted_by_the_requests_of_the_machine_code(device):
+    counts = counts_of(device, MATRICES, values=256)
+    found = {mark: next(a for a in counts.accesses if a.line == line(MATRICES, mark))
+             for mark in ("global", "shared", "sums")}  # fmt: skip
+    rows = {mark: (each.width, *(field(each, name)[0] for name in ("requests", "sectors", "segments", "wavefronts")))
+            for mark, each in found.items()}  # fmt: skip
+    # Each request for halves has 8 rows of 16 bytes; each for sums has 8 rows of 32 bytes.
+    assert rows == {"global": (4, 4, 32, 8, 0), "shared": (16, 1, 0, 0, 8), "sums": (8, 4, 32, 16, 0)}
 
 
 GENERIC = f"""{HEAD} {{

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from kernels.device import Budget, Buffer, Execution, Malformed, load_program, run
+from kernels.device import Budget, Buffer, Execution, Malformed, Options, load_program, run
 from kernels.exercise import find_exercise
 from kernels.launch import Launch
 from kernels.verdict import Verdict
@@ -88,7 +88,7 @@ def test_the_solutions_are_right_on_every_architecture(name, arch):
         Launch((3, 3, 1), (16, 16, 1), 0),
         ("M", "N", "P", width),
         buffers,
-        budget=Budget(100_000),
+        Options(budget=Budget(100_000)),
     )
 
     assert execution.findings == ()
@@ -104,7 +104,7 @@ def test_the_callers_arrays_stay_as_they_are(device):
         Launch((1, 1, 1), (32, 1, 1), 0),
         ("M", "P", 32),
         buffers,
-        budget=Budget(1_000),
+        Options(budget=Budget(1_000)),
     )
 
     assert execution.values["M"].tolist() == [-1] * 32
@@ -162,7 +162,7 @@ def test_another_number_of_arguments_than_the_kernel_has(device):
             Launch((1, 1, 1), (1, 1, 1), 0),
             ("M", "P"),
             (Buffer("M", np.zeros(1, np.float32), initialised=True), Buffer("P", np.zeros(1, np.float32), True)),
-            budget=Budget(1_000),
+            Options(budget=Budget(1_000)),
         )
 
 
@@ -176,7 +176,7 @@ def test_numbers_reach_parameters_of_every_type(device):
         Launch((1, 1, 1), (1, 1, 1), 0),
         ("P", -3, -(2**40), 0.1, -1),
         (Buffer("P", np.zeros(4, np.float32), initialised=False),),
-        budget=Budget(1_000),
+        Options(budget=Budget(1_000)),
     )
 
     assert execution.values["P"].tolist() == [-3, -(2.0**40), np.float32(0.1), 2.0**32]

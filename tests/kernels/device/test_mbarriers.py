@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.device import Schedule
 from kernels.facts import Mistake
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, Story, line, lines, only
+from tests.kernels.device.kernels import HEAD, THREAD, Story, line, lines, only, schedules
 
 # The real header takes seconds to compile, so only one test has it; the others have the instructions that it gives.
 BARRIER = """#define INIT(b, n) asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(&b)), "r"(n) : "memory")
@@ -33,7 +32,6 @@ __device__ bool odd(Token& b, int parity) {
 __device__ void wait(Token& b, Token token) { while (!over(b, token)); }
 __device__ void wait_for(Token& b, int parity) { while (!odd(b, parity)); }
 """
-schedules = pytest.mark.parametrize("schedule", list(Schedule))
 
 
 @pytest.mark.long("the short suite has the standard barrier in tests/corpus, and each of its instructions here")

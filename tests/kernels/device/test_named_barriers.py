@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.device import Schedule, Unsupported
+from kernels.device import Unsupported
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, Story, line, lines, only
+from tests.kernels.device.kernels import HEAD, THREAD, Story, line, lines, only, schedules
 
 KIND = Verdict.BARRIER_DIVERGENCE
 SYNC = '#define SYNC(n, count) asm volatile("bar.sync %0, %1;" :: "r"(n), "r"(count) : "memory")\n'
 ARRIVE = '#define ARRIVE(n, count) asm volatile("bar.arrive %0, %1;" :: "r"(n), "r"(count) : "memory")\n'
-schedules = pytest.mark.parametrize("schedule", list(Schedule))
 
 
 @schedules

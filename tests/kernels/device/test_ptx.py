@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from kernels.device import Budget, Buffer, Execution, Malformed, Unsupported, check, load_program, run
+from kernels.device import Budget, Buffer, Execution, Malformed, Options, Unsupported, check, load_program, run
 from kernels.device.ptx.tokens import MAX_TEXT
 from kernels.launch import Launch
 from tests.kernels.device.kernels import HEAD, THREAD, compiled
@@ -38,7 +38,7 @@ def launched(ptx: str, threads: int = 4) -> Execution:
         Launch((1, 1, 1), (threads, 1, 1), 0),
         ("P",),
         (Buffer("P", np.zeros(threads, np.float32), initialised=True),),
-        budget=Budget(5_000),
+        Options(budget=Budget(5_000)),
     )
 
 
@@ -205,6 +205,6 @@ def test_damaged_text_ends_in_an_answer(arch, seed):
                 Buffer("M", np.arange(32, dtype=np.float32), initialised=True),
                 Buffer("P", np.zeros(32, np.float32), initialised=False),
             ),
-            budget=Budget(2_000),
+            Options(budget=Budget(2_000)),
         )
         assert execution.values["P"].shape == (32,)

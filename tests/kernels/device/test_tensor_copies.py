@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.device import Argument, Budget, Buffer, run
+from kernels.device import Argument, Budget, Buffer, Options, run
 from kernels.device.counting.counts import ACCESS_FIELDS, Verb
 from kernels.exercise.tensor_map import TensorMap, rows_apart
 from kernels.exercise.values import ElementType
@@ -457,7 +457,7 @@ def test_a_reduction(device, c_type, element, what):
     text, arrays, arguments = reduction(c_type, element, what)
     buffers = [Buffer(name, array, initialised=True) for name, array in arrays.items()]
 
-    execution = run(program(text, device.arch), REDUCING, arguments, buffers, budget=Budget(100_000))
+    execution = run(program(text, device.arch), REDUCING, arguments, buffers, Options(budget=Budget(100_000)))
 
     assert execution.findings == ()
     assert execution.values["M"].tolist() == reduced(element, what).tolist()
@@ -480,7 +480,7 @@ def test_a_reduction_that_stops_a_gpu(device):
     text, arrays, arguments = reduction("long long", ElementType.LONG, "add")
     buffers = [Buffer(name, array, initialised=True) for name, array in arrays.items()]
 
-    execution = run(program(text, device.arch), REDUCING, arguments, buffers, budget=Budget(100_000))
+    execution = run(program(text, device.arch), REDUCING, arguments, buffers, Options(budget=Budget(100_000)))
 
     assert [finding.kind for finding in execution.findings] == [Verdict.RUNTIME_ERROR]
 
@@ -514,8 +514,8 @@ _ENDLESS = {"budget": 5_000}
 
 def _stages_story(name: str, wanted: object, old: str, new: str, stages: str = _TWO_STAGES) -> Story:
     assert old in stages
-    described = tensor("M", (16, 64), (16, 4))
-    return story(name, wanted, stages.replace(old, new), described, block=96, shapes={"full": (2,)}, **_ENDLESS)
+    described, shapes = tensor("M", (16, 64), (16, 4)), {"full": (2,), "empty": (2,)}
+    return story(name, wanted, stages.replace(old, new), described, block=96, shapes=shapes, **_ENDLESS)
 
 
 RIGHT.append(_stages_story("one thread arrives for its warp", [1792.0 + 8 * t for t in range(64)], "", "", _OF_WARPS))

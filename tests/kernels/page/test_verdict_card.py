@@ -35,7 +35,10 @@ def test_accesses_far_apart_leave_a_gap():
         "both accesses"
     ]
     started = replace(both, facts=Facts(Mistake.UNFINISHED))
-    assert [line.label for line in card_of(report(started), LINES).excerpt if line.hit] == ["starts here"]
+    card = card_of(report(started), LINES)
+    assert [line.label for line in card.excerpt if line.hit] == ["starts here"]
+    assert card.sentence == started.meaning != RACE.meaning
+    assert "operation" in card_of(report(replace(started, count=2)), LINES).count
     far = card_of(report(replace(RACE, other_line=30)), LINES).excerpt
     assert [(line.number, line.after_gap) for line in far] == [
         (13, False), (14, False), (15, False), (29, True), (30, False), (31, False),

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Literal
 
 from kernels.evidence import BlockPhase, PhaseTable
 from kernels.phases.views import block_phase, cell_place, course_place, operands, shared_arrays
@@ -27,12 +28,29 @@ _LEGEND_WIDTH = 300
 _HIDDEN = 'aria-hidden="true"'
 _DASHED = 'fill="none" stroke="currentColor" stroke-opacity="0.7" stroke-dasharray="4 3"'
 _ELEMENT = re.compile(r"\b\w++(?:\[\d+\])+")
-_FILLS = {"read": 0.34, "used": 0.12, "kept": 0.0, "over": 0.0, "summed": 0.2, "": 0.0}
 _KINDS = {
     "read": "loaded into shared memory in this phase",
     "used": "used in this phase",
     "summed": "element that the sum goes into",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a cell is drawn.
+
+    name: for the style sheet
+    mark: a shape as well, for readers who can't tell shades apart
+    """
+
+    name: str = ""
+    opacity: float = 0.0
+    mark: Literal["", "dot", "dashes"] = ""
+
+
+_LOOKS = {each.name: each for each in (
+    Look(), Look("read", 0.34), Look("used", 0.12), Look("kept"), Look("summed", 0.2, "dot")
+)}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +100,8 @@ def picture(table: PhaseTable, phase: int, block: Coordinates, prefix: str = "")
     )
     label = f'role="img" aria-labelledby="{identity} {identity}-text"'
     drawn = _grids(placed, label, words) + (_grids(tiles, _HIDDEN) if tiles else "")
-    return f'<div class="phase-picture"><div>{drawn}</div>{explained(used, _KINDS)}</div>'
+    legend = explained([(_LOOKS[kind], _KINDS[kind]) for kind in used])
+    return f'<div class="phase-picture"><div>{drawn}</div>{legend}</div>'
 
 
 def _placed(grids: list[_Grid]) -> list[tuple[_Grid, int, int]]:
@@ -191,19 +210,18 @@ def _cell(grid: _Grid, row: int, column: int) -> str:
     kind = grid.kinds.get((row, column), "")
     x, y = _LEFT + column * grid.width, _TOP + row * _SIDE
     text = grid.texts.get((row, column), "")
-    return shaded_box(kind, x, y, grid.width) + (caption(x + grid.width // 2, y + 15, text) if text else "")
+    return shaded_box(_LOOKS[kind], x, y, grid.width) + (caption(x + grid.width // 2, y + 15, text) if text else "")
 
 
-def shaded_box(kind: str, x: int, y: int, width: int, height: int = _SIDE) -> str:
+def shaded_box(look: Look, x: int, y: int, width: int, height: int = _SIDE) -> str:
     inner = ""
-    # a shape as well as a shade, for readers who can't tell shades apart
-    if kind == "summed":
+    if look.mark == "dot":
         inner = f'<circle cx="{x + width // 2}" cy="{y + height // 2}" r="4"/>'
-    elif kind == "over":
+    elif look.mark == "dashes":
         inner = f'<rect x="{x + 3}" y="{y + 3}" width="{width - 6}" height="{height - 6}" {_DASHED}/>'
     return (
-        f'<rect class="{f"cell {kind}".strip()}" x="{x}" y="{y}" width="{width}" height="{height}"'
-        f' fill-opacity="{_FILLS[kind]}" stroke="currentColor" stroke-opacity="0.55"/>{inner}'
+        f'<rect class="{f"cell {look.name}".strip()}" x="{x}" y="{y}" width="{width}" height="{height}"'
+        f' fill-opacity="{look.opacity}" stroke="currentColor" stroke-opacity="0.55"/>{inner}'
     )
 
 
@@ -212,12 +230,12 @@ def caption(x: int, y: int, text: str, *, faint: bool = False) -> str:
     return f'<text x="{x}" y="{y}" text-anchor="middle"{look}>{escape(text)}</text>'
 
 
-def explained(kinds: Sequence[str], meanings: Mapping[str, str]) -> str:
-    """A legend: a box of each kind with its meaning."""
-    rows = "".join(_explained(kind, meanings[kind], 20 * number) for number, kind in enumerate(kinds))
-    return drawing(rows, _LEGEND_WIDTH, 20 * len(kinds), _HIDDEN)
+def explained(rows: Sequence[tuple[Look, str]]) -> str:
+    """A legend: a box of each look with its meaning."""
+    drawn = "".join(_explained(look, meaning, 20 * number) for number, (look, meaning) in enumerate(rows))
+    return drawing(drawn, _LEGEND_WIDTH, 20 * len(rows), _HIDDEN)
 
 
-def _explained(kind: str, meaning: str, y: int) -> str:
-    box = shaded_box(kind, _LEFT, y, _SIDE, _SWATCH)
+def _explained(look: Look, meaning: str, y: int) -> str:
+    box = shaded_box(look, _LEFT, y, _SIDE, _SWATCH)
     return f'{box}<text x="{_LEFT + _SIDE + 8}" y="{y + 12}">{meaning}</text>'

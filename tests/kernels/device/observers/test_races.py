@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.device import Schedule
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, Found, Story, example, line, lines, only
+from tests.kernels.device.kernels import HEAD, THREAD, Found, Story, example, line, lines, only, schedules
 
 KIND = Verdict.DATA_RACE
 
@@ -179,7 +178,7 @@ def test_double_buffering_with_the_buffers_confused(device):
     assert (KIND.value, line(text, "read"), line(text, "write")) in lines(execution)
 
 
-@pytest.mark.parametrize("schedule", list(Schedule))
+@schedules
 def test_the_schedule_does_not_matter(device, schedule):
     text = f"""{HEAD} {{
   {THREAD}

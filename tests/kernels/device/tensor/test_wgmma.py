@@ -40,6 +40,16 @@ _AGAIN = (
   if (t < 32) for (int i = t; i < 128; i += 32) b[i] = __float2half(i % 5 - 2);  //@ again
   fence();"""
 )
+_OWN_ROWS = (
+    _FILL
+    + """
+  for (int i = t % 32; i < 256; i += 32) {
+    int at = WARP * 256 + i;
+    a[at] = __float2half(at % 7 - 3);  //@ again
+  }
+  fence();
+  __syncwarp();"""
+)
 _STORE = """
   for (int i = 0; i < 4; ++i) P[128 * i + t] = d[i];  //@ use"""
 _DONE = "\n  commit();\n  wait(0);" + _STORE
@@ -71,6 +81,9 @@ def _story(name: str, wanted: object, body: str, **launch: object) -> Story:
 _FACTOR = """
   unsigned f[4];
   for (int i = 0; i < 4; ++i) f[i] = ((volatile unsigned*)a)[t % 32 + 32 * (i / 2 + i % 2 * 2) + t / 32 * 128];"""
+_CHANGED = """
+  for (int i = 0; i < 4; ++i) asm volatile("add.f32 %0, %0, %1;" : "+f"({}[i]) : "f"(M[0]));"""
+_HALF_FILL = _FILL.replace("for (", "if (t < 128) for (", 1)
 _LOAD = 'asm volatile("ld.shared.u32 %0, [%1];" : "+r"(f[i]) : "r"((unsigned)__cvta_generic_to_shared(a + 8 * i)));'
 _HALVES = """
   unsigned f[4];
@@ -132,6 +145,9 @@ STORIES = [
     _story("a right factor that all warps know to be written", _ALL, _AGAIN + "\n  __syncthreads();" + _ONCE + _DONE),
     _story("a right factor that one warp knows to be written", Race("again", "multiply"),
            _AGAIN + "\n  __syncwarp();" + _ONCE + _DONE),
+    _story("rows of a left factor that their warp writes", _ALL, _OWN_ROWS.replace("WARP", "t / 32") + _ONCE + _DONE),
+    _story("rows of a left factor that another warp writes", Race("again", "multiply"),
+           _OWN_ROWS.replace("WARP", "(t / 32 ^ 1)") + _ONCE + _DONE),
     _story("a factor changes before the wait", Race("multiply", "change"), _FILL + _ONCE + """
   a[t] = 0;  //@ change""" + _DONE),
     _story("a factor changes after the wait of its own warpgroup", _ALL, _FILL + _ONCE + _DONE + """
@@ -275,6 +291,20 @@ STORIES = [
   wait(0);
   for (int i = 0; i < 4; ++i) d[i] *= 2;
   multiply(d, a, b, 1);  //@ again""" + _DONE),
+    _story("no fence after other sums changed", Found(Verdict.DATA_RACE, "late", says="wgmma.fence"),
+           _FILL + _CHANGED.format("e") + _ONCE + "\n  multiply(e, a, b, 1);  //@ late" + _DONE),
+    *(_story(f"no fence after the sums of warpgroup {group} changed",
+             Found(Verdict.DATA_RACE, f"group {group}", says="wgmma.fence"), _HALF_FILL + f"""
+  if (t / 128 == {group}) {{{_CHANGED.format("d")}
+  }}
+  if (t < 128) {{
+    multiply(d, a, b, 1);  //@ group 0
+  }} else {{
+    multiply(d, a, b, 1);  //@ group 1
+  }}
+  commit();
+  wait(0);
+  P[t] = d[0];""", block=256, n=256) for group in (0, 1)),
     _story("a fence after the sums changed", [3 * each for each in _ALL], _FILL + _ONCE + """
   commit();
   wait(0);
