@@ -139,10 +139,10 @@ class _Relation:
         self._phases: dict[Phase, int] = {}
         self._copied: dict[Phase, int] = {}
         self._shows: dict[str, int] = defaultdict(int)
-        self._fences: list[tuple[int, Thread]] = []
+        self._fences: list[int] = []
         self._begin_fences: list[int] = []
         self._arrivals: list[tuple[int, Phase]] = []
-        self._seen: list[tuple[int, Phase, Thread]] = []
+        self._seen: list[tuple[int, Phase]] = []
         self._products: dict[Name, list[_Use]] = {}
         for thread, events in threads.items():
             last = self.graph.node()
@@ -191,7 +191,7 @@ class _Relation:
             case Product():
                 self._add_product(thread, event, node)
             case Fence():
-                self._fences.append((node, thread))
+                self._fences.append(node)
             case ProxyFence(spaces):
                 for space in spaces:
                     self._shows[space] |= 1 << node
@@ -200,10 +200,10 @@ class _Relation:
                     self.graph.step(node, self._phase(key))
                 self._arrivals.append((node, key))
             case _:
-                return self._add_wait(thread, event, node)
+                return self._add_wait(event, node)
         return node
 
-    def _add_wait(self, thread: Thread, event: Meeting | Seen | Ended, node: int) -> int:
+    def _add_wait(self, event: Meeting | Seen | Ended, node: int) -> int:
         gone_on = self.graph.node()
         self.graph.step(node, gone_on)
         match event:
@@ -213,7 +213,7 @@ class _Relation:
             case Seen(key, acquires):
                 if acquires:
                     self.graph.step(self._phase(key), gone_on)
-                self._seen.append((node, key, thread))
+                self._seen.append((node, key))
             case Ended(names, writes):
                 for name in names:
                     self.graph.step(self._node(("end", name, False)), gone_on)
@@ -241,7 +241,15 @@ class _Relation:
             use.starts.append(node)
 
     def _add_fences(self) -> None:
-        """Let a fence before a relaxed arrival release, and a fence of its own thread after a relaxed wait acquire."""
+        """Let a fence before a relaxed arrival release, and a fence after a relaxed wait acquire.
+
+        From the wait of one thread to the fence of another, a barrier must lead that needs no such fence itself.
+        """
+        met = self.graph.after()
+        for fence in self._fences:
+            for node, key in self._seen:
+                if met[node] >> fence & 1:
+                    self.graph.step(self._phase(key), fence)
         more = True
         while more:
             more = False
@@ -251,13 +259,9 @@ class _Relation:
                     for node, key in self._arrivals:
                         if after[fence] >> node & 1:
                             more |= self.graph.step(use.shown, self._phase(key))
-            for fence, thread in self._fences:
-                for node, key in self._arrivals:
-                    if after[fence] >> node & 1:
-                        more |= self.graph.step(fence, self._phase(key))
-                for node, key, waiter in self._seen:
-                    if waiter == thread and after[node] >> fence & 1:
-                        more |= self.graph.step(self._phase(key), fence)
+            for fence, (node, key) in product(self._fences, self._arrivals):
+                if after[fence] >> node & 1:
+                    more |= self.graph.step(fence, self._phase(key))
 
 
 def judge(threads: Mapping[Thread, Sequence[Event]]) -> dict[Pair, Race]:

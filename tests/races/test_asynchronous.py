@@ -11,6 +11,7 @@ from tests.races.__main__ import described
 from tests.races.asynchronous_comparison import compare_asynchronous
 from tests.races.comparison import Comparison
 from tests.races.faults import FRESH
+from tests.races.proxy_rules import Access, Arrive, Event, Fence, Meeting, Seen, judge
 
 pytestmark = linux
 HALF = 20
@@ -34,3 +35,26 @@ def test_the_kernels_are_of_both_kinds() -> None:
     assert not any(each.unsupported for each in known)
     assert len(known) // 8 < len(known) - racy
     assert len(known) // 2 < racy
+
+
+_WORD = "shared tile", 0, 1
+_FIRST, _SECOND = ("first", 0), ("second", 0)
+
+
+@pytest.mark.parametrize(
+    ("leaves", "comes", "races"),
+    [
+        (Meeting("block"), Meeting("block"), False),
+        (Arrive(_SECOND), Seen(_SECOND), False),
+        (Arrive(_SECOND), Seen(_SECOND, acquires=False), True),
+        (Arrive(_SECOND, releases=False), Seen(_SECOND), True),
+    ],
+)
+def test_a_fence_acquires_what_a_relaxed_wait_saw_only_past_a_barrier(leaves: Event, comes: Event, races: bool) -> None:
+    threads: dict[tuple[int, int], list[Event]] = {
+        (0, 0): [Access(1, _WORD, writes=True), Arrive(_FIRST)],
+        (0, 1): [Seen(_FIRST, acquires=False), leaves],
+        (0, 2): [comes, Fence(), Access(2, _WORD, writes=False)],
+    }
+
+    assert ((1, 2) in judge(threads)) is races

@@ -21,11 +21,13 @@ _PLAIN = """typedef unsigned long long barrier;
     :: "r"(at(b)), "r"(n) : "memory")
 """
 _BEFORE = r"""__device__ unsigned at(void* p) { return (unsigned)__cvta_generic_to_shared(p); }
-__device__ void wait(barrier& b, int parity) {
-  unsigned done = 0;
-  while (!done)
-    asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
-        : "=r"(done) : "r"(at(&b)), "r"(parity) : "memory"); }
+#define WAITER(name, order) __device__ void name(barrier& b, int parity) { \
+  unsigned done = 0; \
+  while (!done) \
+    asm volatile("{.reg .pred p; mbarrier.try_wait.parity" order ".shared::cta.b64 p, [%1], %2;" \
+        "selp.u32 %0, 1, 0, p;}" : "=r"(done) : "r"(at(&b)), "r"(parity) : "memory"); }
+WAITER(wait, "")
+WAITER(relaxed, ".relaxed.cta")
 #define fence() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
 #define fence_of(space) asm volatile("fence.proxy.async" space ";" ::: "memory")
 #define release() fence_of("::generic.release.sync_restrict::shared::cta.cluster")
@@ -118,11 +120,14 @@ _TWO_COUNTS = """
   if (t == 0) init(&bar, 2);
   __syncthreads();"""
 _RELAXED = f"""{_LOAD}
-  unsigned done = 0;
-  while (!done)
-    asm volatile("{{.reg .pred p; mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 p, [%1], 0;"
-        "selp.u32 %0, 1, 0, p;}}" : "=r"(done) : "r"(at(&bar)) : "memory");
+  relaxed(bar, 0);
   FENCE
+  P[t] = tile[t];  //@ read"""
+_RELAXED_OF_ONE = f"""
+  __shared__ barrier next;
+  if (t == 0) init(&next, 1);{_LOAD}
+  if (t == 0) relaxed(bar, 0);
+  NEXT
   P[t] = tile[t];  //@ read"""
 _STORE = """
   __shared__ alignas(128) float tile[64];
@@ -393,6 +398,12 @@ STORIES = [
            "ld.acquire.cta.shared.u32 %0, [%1];", "ld.relaxed.cta.shared.u32 %0, [%1]; fence.acq_rel.cta;")),
     _story("a relaxed wait, and a fence after it", [*range(64)], _RELAXED.replace("FENCE", "__threadfence_block();")),
     _story("a relaxed wait for a copy", Race("load", "read"), _RELAXED.replace("FENCE", "")),
+    _story("a relaxed wait of one thread, and fences of all after a barrier", [*range(64)],
+           _RELAXED_OF_ONE.replace("NEXT", "__syncthreads(); __threadfence_block();")),
+    _story("a relaxed wait of one thread, and its own fence after a barrier", Race("load", "read"),
+           _RELAXED_OF_ONE.replace("NEXT", "__syncthreads(); if (t == 0) __threadfence_block();")),
+    _story("relaxed waits for each other, and a fence after the last", Race("load", "read"),
+           _RELAXED_OF_ONE.replace("NEXT", "if (t == 0) come(next); relaxed(next, 0); __threadfence_block();")),
     _story("a relaxed arrival after both fences", [t + 1 for t in range(64)],
            _PASSED_ON.replace("FENCES", "fence(); __threadfence_block();")),
     _story("a relaxed arrival after the fence for the async proxy", Race("write", "store"),
