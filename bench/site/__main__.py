@@ -30,7 +30,7 @@ from bench.site.model import (
 )
 from bench.table import table
 
-COSTS = Costs(submission=0.038, page=0.057, dispatch=0.018, record=0.017, path=0.25, check=0.6, count=1.0, measure=0.25)
+COSTS = Costs(submission=0.009, page=0.014, dispatch=0.018, record=0.017, path=0.25, check=0.6, count=0.6, measure=0.25)
 """A submission and a page are from docs/portal-load.md. Dispatch, record and path are from docs/queue.md, and the rest
 is from docs/gpu-measurements.md, for the slower half of kernels."""
 

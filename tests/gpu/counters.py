@@ -77,10 +77,10 @@ The kernels are all correct kernels of `tests/corpus` and every exercise's solut
 TENSOR = Counters(
     "The counts of tensor cores and bulk copies, compared with a GPU's counters",
     """\
-The kernels are the correct kernels of the exercises for tensor cores, at the size of their analysis, and kernels of
-`tests/gpu/probes/tensor` with single instructions.
+The kernels are the correct kernels of the exercises for tensor cores, at the size of their analysis. Others, in
+`tests/gpu/probes/tensor`, have single instructions.
 
-- Requests and sectors of global memory must be equal, also those of bulk copies.
+- Requests and sectors of global memory must be equal, for bulk copies too.
 - Conflicts of shared loads must agree within 0.5 % of their wavefronts. `ldmatrix` is one of these loads.
 - Products are instructions of warps. `wmma` and large shapes become several instructions of the machine code.""",
     {

@@ -237,9 +237,10 @@ class Mbarriers:
                 self._misused(each.use, each.lanes[np.isin(each.columns, columns)], why, Mistake.LATE_EXPECTATION)
             if lanes is not None:
                 each.open -= set(columns[self._ordering.seen(each.key).reshape(-1)[lanes] > 0].tolist())
-            if not each.open:
-                self._ordering.forget(each.key)
+        over = {each.key for each in self._expectations.get(phase, []) if not each.open}
         left = [each for each in self._expectations.pop(phase, []) if each.open]
+        for key in over.difference(each.key for each in left):
+            self._ordering.forget(key)
         if left:
             self._expectations[phase] = left
 

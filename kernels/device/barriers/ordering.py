@@ -25,27 +25,32 @@ class Ordering:
         self._machine = machine
         self._shape = machine.shape.threads, machine.shape.blocks
         self._numbers: dict[Hashable, int] = {}
+        self._unused: list[int] = []
         self._room = np.zeros((0, *self._shape), np.int64)
         self._brought: dict[Hashable, Counts] = {}
 
     def seen(self, barrier: Hashable) -> Counts:
         """Return how many uses of a barrier each thread knows to be over. Change it at once, or not at all."""
-        number = self._numbers.setdefault(barrier, len(self._numbers))
-        if number == len(self._room):
-            more = np.zeros((max(_FEW, number), *self._shape), np.int64)
-            self._room = np.concatenate((self._room, more))
-        found: Counts = self._room[number]
+        if barrier not in self._numbers:
+            rows = len(self._numbers)
+            self._numbers[barrier] = self._unused.pop() if self._unused else rows
+            if rows == len(self._room):
+                more = np.zeros((max(_FEW, rows), *self._shape), np.int64)
+                self._room = np.concatenate((self._room, more))
+        found: Counts = self._room[self._numbers[barrier]]
         return found
 
     @property
     def _seen(self) -> Counts:
         """The same for all barriers."""
-        return self._room[: len(self._numbers)]
+        return self._room[: len(self._numbers) + len(self._unused)]
 
     def forget(self, barrier: Hashable) -> None:
-        """Begin anew to follow what threads know about a barrier."""
-        if (number := self._numbers.get(barrier)) is not None:
-            for known in (self._seen, *self._brought.values()):
+        """Stop to follow what threads know about a barrier."""
+        if barrier in self._numbers:
+            number = self._numbers.pop(barrier)
+            self._unused.append(number)
+            for known in (self._room, *self._brought.values()):
                 known[number : number + 1] = 0
 
     def barrier(self, blocks: Grid | None) -> None:

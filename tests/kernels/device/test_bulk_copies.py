@@ -206,6 +206,13 @@ STORIES = [
             ("bytes expected before the own arrival", list(range(64)), """
   if (t == 0) { expect_only(bar, 256); load(tile, M, 256, bar); come(bar); }
   if (t == 32) come(bar);"""),
+            ("bytes expected by one line again and again before the own arrival", list(range(64)), """
+  if (t == 0) {
+    #pragma unroll 1
+    for (int i = 0; i < 64; i += 32) { expect_only(bar, 128); load(tile + i, M + i, 128, bar); }
+    come(bar);
+  }
+  if (t == 32) come(bar);"""),
             ("bytes expected before another thread may arrive", list(range(64)), """
   if (t == 0) { come(bar); expect_only(bar, 256); load(tile, M, 256, bar); }
   __syncthreads();
