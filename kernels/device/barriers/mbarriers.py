@@ -53,7 +53,9 @@ class _Uses:
 
 
 class _Expectation:
-    """An `expect_tx` without an arrival, after which threads must still arrive in the same phase.
+    """A thread's `expect_tx` without an arrival, after which threads must still arrive in the same phase.
+
+    lanes: the thread in each of some blocks
 
     key: under which threads know that it is over
     open: the blocks of barriers at which none of these threads has arrived so far
@@ -223,9 +225,12 @@ class Mbarriers:
         if not self._trusted or not open_.any():
             return
         for phase, lanes, shift in self._by_phase(part.some(open_), states.phase[open_]):
-            made = _Expectation(use, phase, lanes, lanes % self._machine.shape.blocks + shift)
-            self._ordering.seen(made.key).reshape(-1)[lanes] = 1
-            self._expectations.setdefault(phase, []).append(made)
+            threads, columns = np.divmod(lanes, self._machine.shape.blocks)
+            for thread in np.unique(threads):
+                own = lanes[threads == thread]
+                made = _Expectation(use, phase, own, columns[threads == thread] + shift)
+                self._ordering.seen(made.key).reshape(-1)[own] = 1
+                self._expectations.setdefault(phase, []).append(made)
 
     def _end_expectations(self, phase: Phase, columns: NDArray[np.intp], lanes: NDArray[np.intp] | None) -> None:
         """Note that a phase in these blocks lasted until threads arrived, or that it is over (None)."""

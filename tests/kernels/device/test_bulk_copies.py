@@ -203,10 +203,14 @@ STORIES = [
             ("bytes expected by a thread that never arrives", Found(Verdict.BARRIER_DIVERGENCE, "late"), """
   if (t == 0) { expect_only(bar, 256); load(tile, M, 256, bar); }  //@ late
   if (t == 32) { come(bar); come(bar); }"""),
+            ("bytes expected by two warps, and only the first arrives", Found(Verdict.BARRIER_DIVERGENCE, "late",
+             mistake=Mistake.LATE_EXPECTATION), """
+  if (t % 32 == 0) { expect_only(bar, 128); load(tile + t, M + t, 128, bar); }  //@ late
+  if (t < 2) come(bar);"""),
             ("bytes expected before the own arrival", list(range(64)), """
   if (t == 0) { expect_only(bar, 256); load(tile, M, 256, bar); come(bar); }
   if (t == 32) come(bar);"""),
-            ("bytes expected by one line again and again before the own arrival", list(range(64)), """
+            ("bytes expected by a loop before the own arrival", list(range(64)), """
   if (t == 0) {
     #pragma unroll 1
     for (int i = 0; i < 64; i += 32) { expect_only(bar, 128); load(tile + i, M + i, 128, bar); }

@@ -12,6 +12,7 @@ from typing import Self
 from kernels.exercise import InputKind, Operation, Role
 from kernels.judging.inputs import factors, output_of, product_types
 from kernels.judging.plan import CasePlan
+from kernels.measurement.median import FEWEST as FEWEST_OF_INTERVAL
 from kernels.measurement.median import TOLERANCE, middle
 from kernels.verdict import Finding
 from worker.contract.measure_work import Numbers
@@ -167,9 +168,11 @@ def evened(kinds: Iterable[InputKind], ms: Sequence[float]) -> list[float]:
 
     At the same clock, tensor cores take up to 2 % longer for other bits. With a permutation, the time even depends on
     which it is, so those launches are only verified. The medians of the other kinds weigh the same, however many
-    launches there were.
+    launches there were. Launches that are too few for an interval keep their times.
     """
     counting = [(kind, time) for kind, time in zip(kinds, ms, strict=True) if kind is not InputKind.PERMUTATION]
+    if len(counting) < FEWEST_OF_INTERVAL:
+        return [time for _, time in counting]
     medians = {each: statistics.median(time for kind, time in counting if kind is each) for each, _ in counting}
     level = statistics.mean(medians.values())
     return [time - medians[kind] + level for kind, time in counting]
