@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from flask import current_app, g, request
+from flask import Response, after_this_request, current_app, g, request
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -44,6 +44,7 @@ def person_asking(*, counts: bool = False) -> Person:
         raise _not_signed_in(_NOT_GOOD)
     if found.stale and counts:
         setattr(g, _STALE, found.token_id)
+        after_this_request(_note_what_is_left)
     elif found.stale:
         note(lambda session: note_token_use(session, found.token_id))
     setattr(g, _KEY, found.scopes)
@@ -57,6 +58,14 @@ def note_use(session: Session) -> None:
     token: int | None = g.pop(_STALE, None)
     if token is not None:
         note_token_use(session, token)
+
+
+def _note_what_is_left(response: Response) -> Response:
+    """Record the use of the token of a request that was refused before it counted."""
+    token: int | None = g.pop(_STALE, None)
+    if token is not None:
+        note(lambda session: note_token_use(session, token))
+    return response
 
 
 def has_scope(scope: str) -> bool:

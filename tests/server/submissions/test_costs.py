@@ -62,6 +62,14 @@ def test_what_cannot_be_accepted_writes_nothing_but_its_count(portal: Portal, ad
         assert all("rate_counts" in each for each in written), written
 
 
+@ON_SQLITE
+def test_the_use_of_a_token_is_recorded_even_if_its_request_is_refused(portal: Portal):
+    assert portal.post("bob", {"source": 7}, key="1").status_code == 422
+    with portal.course.sessions.begin() as session:
+        used = session.scalars(select(ApiToken.used_at).where(ApiToken.person_id == portal.course.people["bob"])).all()
+    assert any(used)
+
+
 @ON_BOTH
 def test_a_graded_result_takes_few_statements(portal: Portal, ada: BrowserClient):
     engine = portal.app.extensions["tilelab"].engine
