@@ -31,8 +31,7 @@ from bench.site.model import (
 from bench.table import table
 
 COSTS = Costs(submission=0.009, page=0.014, dispatch=0.018, record=0.017, path=0.25, check=0.6, count=0.6, measure=0.25)
-"""A submission and a page are from docs/portal-load.md. Dispatch, record and path are from docs/queue.md, and the rest
-is from docs/gpu-measurements.md, for the slower half of kernels."""
+"""Where each is from stands in docs/large-site.md."""
 
 SMALLEST = Site(web_cores=1, dispatchers=1, recorders=1, slots=2, gpus=1)
 STUDENTS = (1_000, 10_000)
@@ -51,11 +50,11 @@ class Bought:
 
     @property
     def last(self) -> int:
-        """The last period in which anyone hands in."""
-        return max(int(each.handed_in // PERIOD) for each in self.outcome.attempts)
+        """The last period in which anyone submits."""
+        return max(int(each.submitted_at // PERIOD) for each in self.outcome.attempts)
 
     def waits(self, period: int) -> list[float]:
-        return [each.waited for each in self.outcome.attempts if each.handed_in // PERIOD == period]
+        return [each.waited for each in self.outcome.attempts if each.submitted_at // PERIOD == period]
 
     def busy(self, period: int) -> dict[str, float]:
         return {name: periods.get(period, 0.0) for name, periods in self.outcome.busy.items()}
@@ -117,6 +116,8 @@ def _night(bought: Bought) -> str:
 
 
 def _in_words(waits: Sequence[float]) -> tuple[str, str, str]:
+    if not waits:
+        return "-", "-", "-"
     return f"{statistics.median(waits):.1f}", f"{_most(waits):.1f}", f"{max(waits):.1f}"
 
 
@@ -145,9 +146,9 @@ def burst_waits(costs: Costs, others: int, burst: int) -> list[float]:
     """The waits of some students who submit one each at the same moment, behind one with a burst; two slots."""
     run = Run(replace(SMALLEST, slots=2), costs, passing=0.0, pages=0, dice=random.Random(1))
     for _ in range(burst):
-        run.hand_in(0)
+        run.submit(0)
     for person in range(1, 1 + others):
-        run.clock.after(4.0, partial(run.hand_in, person))
+        run.clock.after(4.0, partial(run.submit, person))
     return [each.waited for each in run.outcome().attempts if each.person]
 
 

@@ -59,11 +59,11 @@ class Night:
 
     hours: before the deadline, in which the first of them begins
     ramp: the mean time before the deadline at which students begin, in hours
-    attempts: the mean number for a student, who stops early at the deadline
+    attempts: the mean number for a student, who stops at the deadline
     thinking: the median time from a verdict to the next attempt, in seconds
     passing: the share of attempts that reach the GPU
     pages: that a student reads for one attempt
-    last: whether each student hands in once more in the last period
+    last: whether each student submits once more in the last period
     """
 
     students: int
@@ -78,10 +78,10 @@ class Night:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Seconds from the beginning to its hand-in, and from there to its verdict."""
+    """Seconds from the beginning to its submission, and from there to its verdict."""
 
     person: int
-    handed_in: float
+    submitted_at: float
     waited: float
 
 
@@ -130,7 +130,7 @@ class Station:
 
     def ask(self, person: int, seconds: float, then: Callable[[], None]) -> None:
         """Call `then` after a server has worked for so many seconds."""
-        turn = self._turns[person] = max(self._turn, self._turns.get(person, 0.0) + 1)
+        turn = self._turns[person] = max(self._turn, self._turns.get(person, 0.0)) + 1
         heappush(self._fair, (turn, next(self._number), seconds, then))
         self._go_on()
 
@@ -151,7 +151,7 @@ class Station:
 
 
 class Run:
-    """One simulated site. `hand_in` may be called at any time of its clock."""
+    """One simulated site. `submit` may be called at any time of its clock."""
 
     def __init__(self, site: Site, costs: Costs, passing: float, pages: int, dice: random.Random) -> None:
         self.clock = Clock()
@@ -165,7 +165,7 @@ class Run:
             GPUS: Station(self.clock, site.gpus, ahead=2),
         }
 
-    def hand_in(self, person: int, then: Callable[[], None] = lambda: None) -> None:
+    def submit(self, person: int, then: Callable[[], None] = lambda: None) -> None:
         """Submit a kernel, read its pages, and call `then` at its verdict."""
         costs, began, passes = self._costs, self.clock.now, self._dice.random() < self._passing
 
@@ -220,13 +220,13 @@ def simulated(night: Night, site: Site, costs: Costs, seed: int = 1) -> Outcome:
         def again() -> None:
             thought = night.thinking * dice.lognormvariate(0.0, 0.7)
             if dice.random() >= more and run.clock.now + thought < deadline:
-                run.clock.after(thought, lambda: run.hand_in(person, again))
+                run.clock.after(thought, lambda: run.submit(person, again))
 
-        run.hand_in(person, again)
+        run.submit(person, again)
 
     for person in range(night.students):
         before = dice.expovariate(1 / night.ramp) % night.hours * _HOUR
         run.clock.after(deadline - before, partial(begin, person))
         if night.last:
-            run.clock.after(deadline - dice.uniform(0, PERIOD), partial(run.hand_in, person))
+            run.clock.after(deadline - dice.uniform(0, PERIOD), partial(run.submit, person))
     return run.outcome()

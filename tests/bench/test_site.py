@@ -12,9 +12,9 @@ from bench.site.model import Clock, Night, Run, Station
 
 
 @pytest.mark.parametrize(("passing", "steps", "work"), [(0.0, 1, COSTS.check), (1.0, 2, COSTS.check + COSTS.count)])
-def test_alone_a_student_waits_for_the_own_steps_only(passing, steps, work):
+def test_alone_a_student_waits_for_their_own_steps_only(passing, steps, work):
     run = Run(SMALLEST, COSTS, passing=passing, pages=0, dice=random.Random(1))
-    run.hand_in(0)
+    run.submit(0)
     (attempt,) = run.outcome().attempts
     way = COSTS.dispatch + COSTS.path + COSTS.record
     assert attempt.waited == pytest.approx(COSTS.submission + steps * way + work + passing * COSTS.measure)
@@ -30,7 +30,7 @@ def test_a_burst_waits_behind_itself():
     for person in (0, 0, 0, 0, 1, 2):
         station.ask(person, 1.0, partial(serve, person))
     clock.run()
-    assert served == [(0, 1.0), (1, 2.0), (2, 3.0), (0, 4.0), (0, 5.0), (0, 6.0)]
+    assert served == [(0, 1.0), (0, 2.0), (1, 3.0), (2, 4.0), (0, 5.0), (0, 6.0)]
     assert dict(station.busy) == {0: 6.0}
 
 

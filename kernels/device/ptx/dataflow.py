@@ -8,11 +8,8 @@ from functools import lru_cache
 from kernels.device.ptx.module import Symbol
 from kernels.device.ptx.program import Block, Program, is_jump, reads, results
 
-_KEPT = lru_cache(maxsize=8)
-"""A kernel runs several times."""
 
-
-@_KEPT
+@lru_cache(maxsize=8)
 def maybe_unset(program: Program) -> frozenset[str]:
     """Return the registers that some path reads without writing them first.
 
@@ -74,7 +71,7 @@ def successors(program: Program, block: Block, index_of: Mapping[int, int]) -> l
     return [index_of[start] for start in found if start in index_of]
 
 
-@_KEPT
+@lru_cache(maxsize=8)
 def block_local(program: Program) -> frozenset[str]:
     """Return the registers that only one block uses, and that it writes before it reads.
 
