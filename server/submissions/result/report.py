@@ -39,8 +39,11 @@ logger = logging.getLogger(__name__)
 
 def sections_of(
     plain: Mapping[str, Any], verdict: str, source: str, file: str, ladder: str, earns: bool
-) -> tuple[str, int | None]:
-    """The sections, and the line that their card begins with. earns: whether the card says what it earns."""
+) -> tuple[str, int | None, bool]:
+    """The sections, the line that their card begins with, and whether they have all details.
+
+    earns: whether the card says what it earns
+    """
     begins_at: list[int | None] = [None]
 
     def mark(line: int | None) -> Markup:
@@ -50,7 +53,8 @@ def sections_of(
     worth = Markup(WORTH) if earns else ""  # noqa: S704 - a constant
     around = ReportContext(file, _ladder(ladder), {}, worth, mark)
     report = readable(plain, Verdict(verdict))
-    return _first_that_works(report, lambda each: render_sections(each, source, around)), begins_at[-1]
+    html, whole = _first_that_works(report, lambda each: render_sections(each, source, around))
+    return html, begins_at[-1], whole
 
 
 def page_of(
@@ -58,7 +62,7 @@ def page_of(
 ) -> str:
     around = ReportContext(file, _ladder(ladder), facts)
     report = readable(plain, Verdict(verdict))
-    return _first_that_works(report, lambda each: render_report(each, source, around))
+    return _first_that_works(report, lambda each: render_report(each, source, around))[0]
 
 
 def _ladder(name: str) -> Ladder | None:
@@ -71,15 +75,18 @@ def readable(plain: Mapping[str, Any], verdict: Verdict) -> Report:
     return report if report.message else replace(report, message=verdict.headline)
 
 
-def _first_that_works(report: Report, render: Callable[[Report], T]) -> T:
-    """Render the report, with fewer details if that fails: a report of an older version may surprise a template."""
+def _first_that_works(report: Report, render: Callable[[Report], T]) -> tuple[T, bool]:
+    """Render the report, with fewer details if that fails: a report of an older version may surprise a template.
+
+    Also returns whether it has all details.
+    """
     *first, last = _smaller(report)
     for each in first:
         try:
-            return render(each)
+            return render(each), each is report
         except Exception:
             logger.exception("a report is shown with fewer details")
-    return render(last)
+    return render(last), False
 
 
 def _smaller(report: Report) -> Iterator[Report]:
@@ -152,24 +159,26 @@ class ShownReport:
 def show_report(packed: bytes | None, verdict: Verdict, around: Around, *, staff: bool, earns: bool) -> ShownReport:
     """Render a stored report for a page that shows the times of all parts itself.
 
-    Renders equal reports once in a process. It is called for a reader who may see the report: it decides nothing.
+    Renders equal reports once in a process, if that works with all details. It is called for a reader who may see the
+    report: it decides nothing.
 
     staff: as for `read_stored_report`; earns: as for `sections_of`
     """
     key = _digest(packed or b"", verdict.value, around.source, around.file, around.ladder, f"{staff} {earns}")
     found = _kept.find(key)
     if found is None:
-        found = _render(read_stored_report(packed, verdict, staff=staff), around, earns=earns)
-        _kept.keep(key, found)
+        found, whole = _render(read_stored_report(packed, verdict, staff=staff), around, earns=earns)
+        if whole:
+            _kept.keep(key, found)
     return found
 
 
-def _render(kept: StoredReport, around: Around, *, earns: bool) -> ShownReport:
+def _render(kept: StoredReport, around: Around, *, earns: bool) -> tuple[ShownReport, bool]:
     plain, report = {**kept.plain, "seconds": {}}, kept.report
-    html, line = bounded(sections_of, plain, report.verdict, around.source, around.file, around.ladder, earns)
+    html, line, whole = bounded(sections_of, plain, report.verdict, around.source, around.file, around.ladder, earns)
     marks = json.dumps([asdict(mark) for mark in line_marks(report)])
     seconds = tuple(report.seconds.items())
-    return ShownReport(report.verdict, html, line, seconds, report.measurement is not None, marks)
+    return ShownReport(report.verdict, html, line, seconds, report.measurement is not None, marks), whole
 
 
 class KeptReports:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from kernels.rendering.page.report_page import render_sections
 from kernels.verdict import Verdict
 from server.accounts.models import ApiToken
 from server.bounded_work import bounded
@@ -108,6 +109,28 @@ def test_a_result_is_rendered_once_and_never_for_a_stranger(portal: Portal, ada:
     reads = RACE["findings"][0].message.partition(" ")[0]
     overwritten(portal.course, job, b"no report")
     assert (f"{reads} (1,0)" in after, f"{reads} (1,0)" in ada.page(path)) == (True, False)
+
+
+@ON_SQLITE
+def test_a_result_that_failed_to_render_is_rendered_again(portal: Portal, ada: BrowserClient, monkeypatch):
+    left, rendered = [MemoryError()] * 3, list[int]()
+
+    def failing(*given: Any) -> Any:
+        rendered.append(1)
+        if left:
+            raise left.pop()
+        return render_sections(*given)
+
+    monkeypatch.setattr(report, "bounded", lambda call, *given: call(*given))
+    monkeypatch.setattr(report, "render_sections", failing)
+    monkeypatch.setattr(report, "_kept", report.KeptReports(2**20))
+    name, job = handed_in(portal.course, "ada")
+    graded(portal.course, job, **RACE)
+    counts = []
+    for _ in range(3):
+        ada.page(f"/submissions/{name}")
+        counts.append(len(rendered))
+    assert counts == [4, 5, 5]
 
 
 def _fixed(page: str) -> str:
