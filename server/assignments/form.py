@@ -12,12 +12,10 @@ from flask import request
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from kernels.rendering.page.listing.marks import marks
 from kernels.report import Report
-from kernels.report.model import first_error
 from kernels.source.paste.decoding import as_utf8, decode
 from kernels.source.paste.repairs import Repair, is_plain, plain_repair
-from kernels.verdict import Finding, Verdict
+from kernels.verdict import Verdict
 from kernels.wire import from_plain
 from kernels.wording import byte_size
 from server.accounts.digest import digest_of
@@ -26,6 +24,7 @@ from server.courses.models import SOURCE_BYTES
 from server.grading.models import JobState, Result, Source
 from server.grading.reports import ReportError, unpack
 from server.grading.stored_report import read_report
+from server.submissions.line_marks import LineMark, line_marks
 from server.submissions.models import Mode, Submission
 from server.submissions.service import latest_job
 from server.submissions.source import SubmittedSource, UnusableSource, read_source
@@ -177,22 +176,6 @@ _MOST_FINDINGS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class LineMark:
-    """A mark at a line of the editor.
-
-    column: None for the whole line
-    kind: the finding's headline, such as "Data race between lines 20 and 25"
-    severity: error or warning
-    """
-
-    line: int
-    column: int | None
-    kind: str
-    message: str
-    severity: str
-
-
-@dataclass(frozen=True, slots=True)
 class FindingText:
     """A finding in words. line: None if it isn't about a line, such as an incorrect output."""
 
@@ -255,30 +238,3 @@ def _report(session: Session, job: int, verdict: Verdict) -> Report | None:
         return None if packed is None else read_report(unpack(packed), verdict)
     except ReportError:
         return None
-
-
-def line_marks(report: Report) -> Sequence[LineMark]:
-    """The marks of the findings, line by line. If no finding has a line, marks the lines behind the mistake."""
-    found = _of_findings(report.findings)
-    leading = first_error(report.findings, report.verdict)
-    if found or leading is None or report.explanation is None:
-        return found
-    source = report.explanation
-    return [
-        LineMark(note.line, None, leading.headline, f"{leading.message} Here: {note.text}.", "error")
-        for note in (*source.clues, *source.marks)
-    ]
-
-
-def _of_findings(findings: Sequence[Finding]) -> Sequence[LineMark]:
-    return [
-        LineMark(
-            line=line,
-            column=mark.column,
-            kind=mark.headline,
-            message=mark.text or f"{mark.place or 'other place'}, see line {mark.line}",
-            severity="warning" if mark.warning else "error",
-        )
-        for line, found in sorted(marks(tuple(findings)).items())
-        for mark in found
-    ]

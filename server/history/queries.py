@@ -14,7 +14,6 @@ from kernels.exercise.model import Metric
 from kernels.rendering.measured_numbers import ms_text, speed_text
 from kernels.rendering.page import numbers
 from kernels.verdict import Verdict
-from server.assignments.tasks import Task
 from server.courses.models import Assignment, Counts, Exercise
 from server.grades.grade import Grade
 from server.grading.metric import UNITS, interval_of, metric_of, score_of
@@ -173,14 +172,15 @@ class Asked:
     names: tuple[str, ...] = ()
 
 
-def history_of(session: Session, assignment: Assignment, person: int, task: Task, asked: Asked) -> History:
-    """Read a part of the history of one person. task: the person's own."""
+def history_of(
+    session: Session, assignment: Assignment, person: int, deadlines: Deadlines, grade: Grade, asked: Asked
+) -> History:
+    """Read a part of the history of one person, who has these deadlines and this grade."""
     now = datetime.now(UTC)
     theirs = Submission.assignment_id == assignment.id, Submission.person_id == person
     total, chosen = session.execute(select(func.count(), func.count(Submission.chosen_at)).where(*theirs)).one()
     page = min(max(1, asked.page or 1), _pages(total))
     wanted = _wanted(theirs, asked, page, total)
-    deadlines, grade = task.deadlines, task.grade
     best = grade.counted
     all_judged = _judged(session, wanted)
     frozen_at = None if asked.staff else assignment.board_frozen_at

@@ -126,7 +126,7 @@ def show_history(slug: str, assignment: str) -> str:
         task = task_of(session, found, person) if bar is None else bar.task
         own = person == reader.viewer.id
         asked = Asked(own=own, staff=reader.course.is_staff, page=_page(), names=_names())
-        history = history_of(session, found, person, task, asked)
+        history = history_of(session, found, person, task.deadlines, task.grade, asked)
         read_frame(session, reader.viewer)
     rows, charted = history.rows, history.charted
     known = {attempt.public_id: attempt for attempt in history.attempts}
@@ -235,7 +235,7 @@ def _side(session: Session, reader: Reader, assignment: Assignment, name: str) -
         raise _not_two(_place(session, reader, assignment, reader.viewer.id))
     task = task_of(session, submission.assignment, submission.person_id)
     asked = Asked(own=False, page=None, names=(submission.public_id,))
-    history = history_of(session, submission.assignment, submission.person_id, task, asked)
+    history = history_of(session, submission.assignment, submission.person_id, task.deadlines, task.grade, asked)
     return _Side(submission.assignment, submission.person_id, history.attempts[0])
 
 

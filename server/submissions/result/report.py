@@ -20,10 +20,10 @@ from kernels.rendering.page.report_page import ReportContext, render_report, ren
 from kernels.rendering.text_safety import safe
 from kernels.report import Report
 from kernels.verdict import Verdict
-from server.assignments.form import line_marks
 from server.bounded_work import bounded
 from server.grading.reports import ReportError, unpack
 from server.grading.stored_report import read_report
+from server.submissions.line_marks import line_marks
 
 T = TypeVar("T")
 

@@ -302,7 +302,7 @@ def test_a_speed_on_another_device_says_so_and_is_not_the_best_so_far(portal):
     with course.sessions.begin() as session:
         assignment = session.get_one(Assignment, course.assignment)
         task = task_of(session, assignment, course.people["ada"])
-        history = history_of(session, assignment, course.people["ada"], task, Asked(own=True))
+        history = history_of(session, assignment, course.people["ada"], task.deadlines, task.grade, Asked(own=True))
     assert [(one.shown, one.value) for one in history.attempts] == [
         ("500\N{NO-BREAK SPACE}GFLOPS", 500.0), ("900\N{NO-BREAK SPACE}GFLOPS on A100", None),
     ]  # fmt: skip
