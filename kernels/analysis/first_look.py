@@ -35,6 +35,8 @@ _LONG_LOOP = 4
 _CLEARLY = 1.1
 _FEW_CONFLICTS = 0.05
 _USUAL_TILE = 16
+_SQUARE = 16
+"""The elements of the output for each thread with which a kernel computes squares of at least 4 x 4."""
 _FRAGMENT_ROW = 16
 """The bytes that a fragment has of one row."""
 _VERBS = {Verb.LOAD: "reads", Verb.STORE: "writes", Verb.ATOMIC: "updates"}
@@ -453,4 +455,6 @@ def _step(subject: Subject) -> str:
         return f"Next: larger tiles. Tiles of {_USUAL_TILE} cut global loads {share}x."
     if each < 2:
         return f"Next in the course: thread coarsening, {COARSE} elements of the output per thread."
-    return "Next: register tiling. Let each thread compute a small square of the output from registers."
+    if each < _SQUARE:
+        return "Next: register tiling. Let each thread compute a small square of the output from registers."
+    return ""

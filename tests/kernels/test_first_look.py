@@ -21,6 +21,7 @@ from kernels.evidence import (
     TheoryRow,
     Verb,
 )
+from kernels.exercise import find_exercise
 from kernels.occupancy import Occupancy
 from kernels.rendering.page.bounds import roofline_of
 from kernels.rendering.page.context import context
@@ -363,3 +364,9 @@ def test_spilled_registers_are_named_though_no_count_shows_them():
 def test_tiles_of_eight_are_told_of_larger_ones_before_coarsening():
     (only,) = advice(solution("tiled"), "tiled", 64, 8)
     assert "Tiles of 16" in only.text
+
+
+@pytest.mark.parametrize(("rung", "named"), [("11_register_column", True), ("12_register_block", False)])
+def test_a_kernel_with_squares_in_registers_is_not_told_to_make_them(rung, named):
+    source = (find_exercise("tiled").root / "ladder" / f"{rung}.cu").read_text()
+    assert any("register tiling" in each.text for each in advice(source, "tiled", 128)) == named
