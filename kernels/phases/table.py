@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kernels.device.ptx.module import Malformed, Unsupported
 from kernels.device.ptx.program import Program
+from kernels.device.state.geometry import coordinates
 from kernels.device.tracing.provenance import Coordinates, Element, Factor, Terms, Trace, TracedFetch
 from kernels.device.tracing.tracing import trace
 from kernels.evidence import Accumulation, BlockPhase, Fetch, Phase, PhaseTable
@@ -167,7 +168,7 @@ def _by_block(followed: Trace) -> list[tuple[Coordinates, _Work]]:
     for fetch in followed.fetches:
         if fetch.element is not None or fetch.number in used:
             fetches[fetch.block].append(fetch)
-    of_block = {_coordinates(number, followed.launch.grid): number for number in np.unique(terms.block).tolist()}
+    of_block = {coordinates(number, followed.launch.grid): number for number in np.unique(terms.block).tolist()}
     return [
         (block, _Work(fetches[block], terms[terms.block == of_block.get(block, -1)]))
         for block in sorted(fetches.keys() | of_block.keys(), key=lambda block: block[::-1])
@@ -182,11 +183,6 @@ def _matters(followed: Trace) -> NDArray[np.bool_]:
     found = np.array([target is not None for target in followed.targets], np.bool_)
     found[terms.accumulator[products]] = True
     return found
-
-
-def _coordinates(number: int, extent: Coordinates) -> Coordinates:
-    x, y, _ = extent
-    return number % x, number // x % y, number // (x * y)
 
 
 def _block_phases(block: Coordinates, work: _Work, followed: Trace, names: _Names) -> dict[int, BlockPhase]:
@@ -291,7 +287,7 @@ def _accumulations(terms: Terms, followed: Trace, names: _Names) -> tuple[Accumu
 
 
 def _accumulation(target: Element | None, terms: Terms, followed: Trace, names: _Names) -> Accumulation:
-    thread = _coordinates(int(terms.thread[0]), followed.launch.block)
+    thread = coordinates(int(terms.thread[0]), followed.launch.block)
     name = "PValue" if target is None else names.element(target.name, target.index)
     pairs = zip(terms.one.tolist(), terms.two.tolist(), strict=True)
     products = [[followed.factors[row] for row in pair if row >= 0] for pair in pairs]

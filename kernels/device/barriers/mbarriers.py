@@ -56,7 +56,6 @@ class _Expectation:
     """A thread's `expect_tx` without an arrival, after which threads must still arrive in the same phase.
 
     lanes: the thread in each of some blocks
-
     key: under which threads know that it is over
     open: the blocks of barriers at which none of these threads has arrived so far
     """

@@ -26,13 +26,13 @@ class Geometry:
     numbers: NDArray[np.int64]
 
     def thread(self, number: int) -> Coordinates:
-        return _coordinates(number, self.launch.block)
+        return coordinates(number, self.launch.block)
 
     def block(self, column: int) -> Coordinates:
         return self.numbered(int(self.numbers[column]))
 
     def numbered(self, block: int) -> Coordinates:
-        return _coordinates(block, self.launch.grid)
+        return coordinates(block, self.launch.grid)
 
     def cluster(self, block: int) -> int:
         """Return the number of a block's cluster."""
@@ -87,7 +87,8 @@ def by_cluster(launch: Launch, blocks: Sequence[int]) -> Sequence[int]:
     return found
 
 
-def _coordinates(number: int, extent: Coordinates) -> Coordinates:
+def coordinates(number: int, extent: Coordinates) -> Coordinates:
+    """Return the coordinates of a thread in its block, or of a block in its grid."""
     x, y, _ = extent
     return number % x, number // x % y, number // (x * y)
 

@@ -100,7 +100,9 @@ class TaggedMemory:
 
     def _of_elements(self, allocation: Allocation, indices: NDArray[np.int64]) -> Tags:
         name = allocation.name
-        known = self._elements.setdefault(name, np.zeros(-(-allocation.size // _WORD), np.int64))
+        if name not in self._elements:
+            self._elements[name] = np.zeros(-(-allocation.size // _WORD), np.int64)
+        known = self._elements[name]
         for index in np.unique(indices[known[indices] == 0]).tolist():
             known[index] = self._values.factors.tag(Factor(Element(name, index)))
         return known[indices]
