@@ -89,15 +89,21 @@ class Mbarriers:
     """The barriers in the shared memory of a chunk of blocks.
 
     trusted: whether only barriers order the program's threads
-    late: whether the bytes of a copy arrive only when all threads wait
+    looks: the waits after whose failure a thread may do more than repeat them
+    late: whether copies end only when all threads wait
+    tries: how often the waits `looks` fail before other threads should go on
     """
 
-    def __init__(self, machine: Machine, ordering: Ordering, *, trusted: bool, late: bool) -> None:
+    def __init__(
+        self, machine: Machine, ordering: Ordering, *, trusted: bool, looks: frozenset[int], late: bool, tries: int
+    ) -> None:
         self._machine = machine
         self._ordering = ordering
         self._trusted = trusted
         self._late = late
-        self._under_way: deque[tuple[Part, Counts]] = deque()
+        self._most_tries = tries
+        self._tries = {pc: np.zeros(machine.shape.lanes, np.int64) for pc in looks}
+        self._under_way: deque[tuple[Part, Callable[[], None]]] = deque()
         self._bytes = PhaseBytes(machine.shape)
         self._uses: dict[tuple[str, int], _Uses] = {}
         self._words: dict[tuple[str, int], Counts] = {}
@@ -240,7 +246,7 @@ class Mbarriers:
     def _begin_expectations(
         self, use: MbarrierUse, phase: Phase, lanes: NDArray[np.intp], shift: int, owed: Counts
     ) -> None:
-        """Follow what threads expect. owed: how much, or -1 if the phase has had all its bytes before"""
+        """Follow what threads expect. owed: how much, or -1 if the phase has had all its bytes before."""
         threads, columns = np.divmod(lanes, self._machine.shape.blocks)
         for thread in np.unique(threads):
             own = lanes[threads == thread]
@@ -301,7 +307,11 @@ class Mbarriers:
             some = moved[lanes] > 0  # without bytes, there is nothing to wait for
             started = self._started.setdefault(phase.barrier, Started(self._machine.shape.blocks))
             started.begin(columns[some], phase.number + 1, use.site.pc, lanes[some])
-        self._under_way.append((part, moved[part.lanes]))
+        self._end_later(part, partial(self._bytes.bring, part, moved[part.lanes]))
+
+    def _end_later(self, part: Part, end: Callable[[], None]) -> None:
+        """Let copies end, of which barriers learn by `end`. In a late schedule, they are under way so far."""
+        self._under_way.append((part, end))
         if not self._late:
             self.end_copies()
 
@@ -309,8 +319,8 @@ class Mbarriers:
         """Let copies end in their order until a phase is over. Return whether any was under way."""
         found = bool(self._under_way)
         while self._under_way:
-            part, moved = self._under_way.popleft()
-            self._bytes.bring(part, moved)
+            part, end = self._under_way.popleft()
+            end()
             if self._close(part):
                 break
         return found
@@ -335,8 +345,11 @@ class Mbarriers:
         for phase, lanes, _ in self._by_phase(part, states.phase):
             hand_over(self._machine, lanes, phase.ends, phase)
             self._used(phase).copies.add(use.instruction.line)
+        under_way = np.ones(len(part.lanes), np.int64)
+        self._bytes.hold(part, under_way)
         if use.verb is Verb.COPIES_ARRIVE:
             self._arrive(use, part, sources, result)
+        self._end_later(part, partial(self._bytes.hold, part, -under_way))
 
     def _close(self, part: Part) -> bool:
         """Begin the next phase of barriers at which nothing is missing any more. Return whether there are any."""
@@ -402,14 +415,22 @@ class Mbarriers:
             if (stale := (states.phase - over) & -2 != 0).any():
                 self._stop(use, part.lanes[stale], f"it waits with a token of another phase than {_VALID}")
         result[part.lanes] = done
-        if self._late and not done.all():
-            self._machine.failed.setdefault(use.site.pc, int(part.lanes[~done][0]))
+        if (tries := self._tries.get(use.site.pc)) is not None:
+            tries[part.lanes] = np.where(done, 0, tries[part.lanes] + 1)
+            if not done.all():
+                self._machine.failed.setdefault(use.site.pc, int(part.lanes[~done][0]))
         for phase, lanes, _ in self._by_phase(part.some(done), over[done]):
             self._ordering.wait(phase, self._grid(lanes), acquires=use.orders)
             seen = self._ordering.seen(phase.barrier).reshape(-1)
             seen[lanes] = np.maximum(seen[lanes], phase.number + 1)
             if phase.barrier in self._started:
                 self._started[phase.barrier].end(lanes % self._machine.shape.blocks, phase.number + 1)
+
+    def tries_on(self, first: int, last: int, mask: Mask | None) -> bool:
+        """Whether a wait at these instructions has just failed for some of these threads, and may soon fail again."""
+        lanes = self._machine.active(mask)
+        tries = (tries[lanes] for pc, tries in self._tries.items() if first <= pc <= last)
+        return any(bool(((each > 0) & (each < self._most_tries)).any()) for each in tries)
 
     def _check_fence(self, phase: Phase, lanes: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
         """Note a barrier that no fence shows to the async proxy, which completes its phases.
