@@ -148,7 +148,7 @@ def write_page(results: Path, pages: Path, sections: Mapping[str, Section]) -> P
 def _part(section: Section, kept: Data) -> str:
     gpus = kept["gpus"]
     title = section.title if gpus == 1 else f"{section.title}, with {gpus} GPUs"
-    made_on = kept["made_on"] if gpus == 1 else kept["made_on"].replace("one ", f"{gpus} of ", 1)
+    made_on = kept["made_on"] if gpus == 1 else kept["made_on"].replace("one ", f"{gpus} ", 1)
     lines = [f"## {title}", "", *kept["text"], ""]
     if not kept["done"]:
         lines += [f"**Stopped after {kept['seconds']:.0f} s, before its end.**", ""]

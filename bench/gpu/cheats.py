@@ -14,12 +14,12 @@ from worker.bench.backlog import Graded, work_off
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.gpu.spares import Spares
 
-_WAYS = {"grade": "whole grade", "gpu": "GPU alone", "used": "in a used process"}
+_WAYS = {"grade": "whole grade", "gpu": "GPU alone", "used": "used process"}
 _TEXT = """\
 `tests/cheats` has two kinds of kernels. A cheat tries to get a result accepted without computing it, to reach the
 judge, or to cause damage. A trick is correct, and must not be faster than honest work. Each kernel is graded three
-times: like a submission, and twice by the GPU alone, without the CPU device's check. The second time, the
-same process measures a correct kernel before, and again after if it goes on."""
+times. First it is graded like a submission, then twice by the GPU alone, without the CPU device's check. The second
+time, the same process measures a correct kernel before, and again after if it goes on."""
 
 
 def run(section: Run) -> None:
@@ -115,7 +115,7 @@ def _sums(rows: dict[str, Data]) -> list[str]:
     sums = (
         f"Of {len(cheating)} cheats, the whole grade accepts {len(accepted)}{_named(accepted)}; the GPU alone would"
         f" accept {len(slipped)}{_named(slipped)}. Verdicts as expected: whole grade {as_said[0]}, GPU alone"
-        f" {as_said[1]}, in a used process {as_said[2]}. System errors: {faults}."
+        f" {as_said[1]}, used process {as_said[2]}. System errors: {faults}."
     )
     return [sums]
 

@@ -30,8 +30,8 @@ _SHARES: Mapping[str, str] = {
 }
 
 _TEXT = """\
-{number} submissions in mixed order, each with a different text. Each is compiled, checked and measured in its own
-processes, at the workplaces of a worker's slots. A workplace keeps the processes for the next submission warm.
+{number} submissions in mixed order, each with a different text, at the workplaces of a worker's slots. Each is compiled
+and checked in its own processes. A process that measures goes on after an accepted kernel.
 
 {mixture}"""
 
