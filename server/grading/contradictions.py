@@ -45,7 +45,7 @@ def note_contradiction(session: Session, job: Job, now: datetime) -> Contradicti
     """Compare a finished job with the last one of the same source, exercise and device; note a contradiction."""
     if job.kind is JobKind.EXPERIMENT or job.verdict in _NEVER_COMPARED:
         return None
-    query = select(Job).where(
+    query = select(Job.id, Job.verdict).where(
         Job.source_digest == job.source_digest,
         judged_alike(job.exercise),
         Job.device_class == job.device_class,
@@ -56,9 +56,10 @@ def note_contradiction(session: Session, job: Job, now: datetime) -> Contradicti
         Job.verdict.not_in(_NEVER_COMPARED),
         Job.id != job.id,
     )
-    other = session.scalars(query.order_by(Job.ended_at.desc(), Job.id.desc()).limit(1)).first()
-    if other is None or other.verdict is job.verdict:
+    last = session.execute(query.order_by(Job.ended_at.desc(), Job.id.desc()).limit(1)).first()
+    if last is None or last.verdict is job.verdict:
         return None
+    other = session.get_one(Job, last.id)
     pair = (_judgment(other, job), _judgment(job, other))
     if not pair[0].worker or not pair[1].worker or pair[0].worker == pair[1].worker:
         return None

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, aliased
 
 from kernels.report import Report
 from kernels.verdict import Finding, Verdict
-from server.grading.attempts import close, kept, locked_job
+from server.grading.attempts import close, kept
 from server.grading.models import MAX_ATTEMPTS, AttemptOutcome, Job, JobState, Result, Step, StepState
 from server.grading.reports import pack
 from server.grading.result_columns import columns_of
@@ -61,12 +61,11 @@ def _give_up(session: Session, step: Step, fault: str, now: datetime) -> None:
     step.state = StepState.FAILED
     step.fault = kept(fault)
     step.ended_at = now
-    job = locked_job(session, step.job_id)
-    finish(session, job, _system_error(job), now)
+    finish(session, step.job, _system_error(step.job), now)
 
 
-def finish(session: Session, job: Job, report: Report, now: datetime) -> Result:
-    """Write the verdict and the only result of a job, which the caller has locked."""
+def finish(session: Session, job: Job, report: Report, now: datetime) -> tuple[Result, Submission | None]:
+    """Write the verdict and the only result of a job, which the caller has locked. Returns its submission, too."""
     measured = report.measurement
     job.state = JobState.DONE
     job.verdict = report.verdict
@@ -83,18 +82,17 @@ def finish(session: Session, job: Job, report: Report, now: datetime) -> Result:
         **columns_of(report),
     )
     session.add(result)
-    update_judged_job(session, job)
-    return result
+    return result, update_judged_job(session, job)
 
 
-def update_judged_job(session: Session, job: Job) -> None:
+def update_judged_job(session: Session, job: Job) -> Submission | None:
     """Let a finished job decide its submission's verdict, unless a later or weightier job does.
 
     The last verdict counts. A system error counts only while there is no other verdict, so a failed regrade takes
     nothing away.
     """
     if job.submission_id is None:
-        return
+        return None
     # Two jobs of one submission may end at the same time, in any order.
     locked = select(Submission).where(Submission.id == job.submission_id).with_for_update(key_share=True)
     submission = session.scalars(locked.execution_options(populate_existing=True)).one()
@@ -102,6 +100,7 @@ def update_judged_job(session: Session, job: Job) -> None:
     if known is None or _weight(session.get_one(Job, known)) < _weight(job):
         submission.judged_job_id = job.id
         submission.verdict = job.verdict
+    return submission
 
 
 def _weight(job: Job) -> tuple[bool, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from server.dispatching.attempt_watch import EMPTY_SECONDS
 from server.dispatching.connections import Connections
 from server.fleet.models import WorkerKey
 from worker.contract.claims import Claim, Stand
@@ -25,6 +26,7 @@ class StandIn:
     sent: list[StepMessage] = field(default_factory=list)
     revoked: list[Ticket] = field(default_factory=list)
     sends_left: int | None = None
+    reserved: dict[Ticket, float] = field(default_factory=dict)
     users: tuple[str, Sequence[str]] = ("", ())
 
     @property
@@ -46,6 +48,12 @@ class StandIn:
     def state(self, queues: Sequence[str]) -> tuple[str, Mapping[str, int]]:
         self._answer()
         return self.run, {queue: len(self.queues.get(queue, [])) for queue in queues}
+
+    def reserve(self, tickets: Sequence[Ticket]) -> Sequence[bool]:
+        self._answer()
+        free = {ticket: self.reserved.get(ticket, 0.0) <= self.time for ticket in tickets}
+        self.reserved |= {ticket: self.time + EMPTY_SECONDS for ticket in tickets if free[ticket]}
+        return list(free.values())
 
     def apply(self, run: str, keys: Sequence[WorkerKey]) -> None:
         self._answer()
