@@ -24,8 +24,9 @@ from server.database.sqlite import CONNECT, READS_ONLY, UNSYNCED, WAIT_SECONDS, 
 # Per process. A thread of the portal has one session at a time, and a process has few threads.
 _POOL = {"pool_size": 8, "max_overflow": 8, "pool_timeout": 10, "pool_recycle": 1800}
 
-# Limits for a hung server or a forgotten transaction: nothing here takes nearly as long.
-_POSTGRESQL_OPTIONS = {"statement_timeout": "30s", "lock_timeout": "10s", "idle_in_transaction_session_timeout": "60s"}
+# Limits for a hung server or a frozen process, which keeps its locks: nothing here takes nearly as long.
+_POSTGRESQL_OPTIONS = {"statement_timeout": "30s", "lock_timeout": "10s"}
+_FROZEN_SECONDS = 60
 _POSTGRESQL_CONNECTION: dict[str, Any] = {
     "connect_timeout": 5,
     "keepalives_idle": 30,
@@ -44,8 +45,11 @@ class DatabaseUnavailable(RuntimeError):
     """The database can't be used; the text says why and what to do, without the password."""
 
 
-def connect(url: str) -> Engine:
-    """Create an engine; opens no connection. Raises DatabaseUnavailable for an invalid address."""
+def connect(url: str, frozen_seconds: int = _FROZEN_SECONDS) -> Engine:
+    """Create an engine; opens no connection. Raises DatabaseUnavailable for an invalid address.
+
+    frozen_seconds: how long this process may do nothing within a transaction, before PostgreSQL ends it
+    """
     address = _address(url)
     # JSON has no NaN; without this, SQLite would store what PostgreSQL refuses.
     # Parameters are private: sources, emails, digests of tokens. Errors, and thus logs, never show them.
@@ -56,7 +60,8 @@ def connect(url: str) -> Engine:
         return engine
     given = {name: value for name, value in _POSTGRESQL_CONNECTION.items() if name not in address.query}
     if "options" not in address.query:
-        given["options"] = " ".join(f"-c {name}={value}" for name, value in _POSTGRESQL_OPTIONS.items())
+        frozen = {"idle_in_transaction_session_timeout": f"{frozen_seconds}s"}
+        given["options"] = " ".join(f"-c {name}={value}" for name, value in (_POSTGRESQL_OPTIONS | frozen).items())
     engine = create_engine(
         address, connect_args=given, isolation_level="READ COMMITTED", pool_pre_ping=True, **_POOL, **options
     )

@@ -39,8 +39,8 @@ class Broker(Protocol):
 class Users(Protocol):
     """The workers' users in Redis. Raises ConnectionError if it is unavailable."""
 
-    def apply(self, run: str, keys: Sequence[WorkerKey]) -> None:
-        """Make a user for each worker with a key; remove all others. run: ID of this run of Redis."""
+    def apply(self, keys: Sequence[WorkerKey]) -> None:
+        """Make a user for each worker with a key; remove all others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ class Dispatcher:
             return
         with self._read.begin() as session:
             keys = valid_keys(session, datetime.now(UTC))
-        self.connections.users.apply(self._run, keys)
+        self.connections.users.apply(keys)
         self._users_applied = now
 
     def _look_at_fleet(self, now: float) -> None:

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session, contains_eager
 
 from server.grading.models import Attempt, AttemptOutcome, Job, JobState, Step, StepState
@@ -48,12 +48,16 @@ _CURRENT = (
     .order_by(Step.id)
     .execution_options(populate_existing=True)
 )
+# Made once, because each result needs it.
+_CURRENT_OF_A_TICKET = _CURRENT.where(
+    Step.job_id == bindparam("job"), Step.kind == bindparam("kind"), Step.token == bindparam("token")
+).with_for_update(of=(Step, Attempt, Job))
 
 
 def locked_current(session: Session, ticket: Ticket) -> Step | None:
     """Lock the step of a ticket, its attempt and its job; None if the attempt is over."""
-    query = _CURRENT.where(Step.job_id == ticket.job, Step.kind == ticket.kind, Step.token == ticket.token)
-    return session.scalar(query.with_for_update(of=(Step, Attempt, Job)))
+    given = {"job": ticket.job, "kind": ticket.kind, "token": ticket.token}
+    return session.scalar(_CURRENT_OF_A_TICKET, given)
 
 
 def locked_free(session: Session, tokens: Collection[str]) -> Sequence[Step]:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, ScalarSelect, exists, func, select
+from sqlalchemy import ColumnElement, ScalarSelect, bindparam, exists, func, select
 from sqlalchemy.orm import Session, aliased
 
 from kernels.report import Report
@@ -85,6 +85,14 @@ def finish(session: Session, job: Job, report: Report, now: datetime) -> tuple[R
     return result, update_judged_job(session, job)
 
 
+_LOCKED = (
+    select(Submission)
+    .where(Submission.id == bindparam("number"))
+    .with_for_update(key_share=True)
+    .execution_options(populate_existing=True)
+)
+
+
 def update_judged_job(session: Session, job: Job) -> Submission | None:
     """Let a finished job decide its submission's verdict, unless a later or weightier job does.
 
@@ -94,8 +102,7 @@ def update_judged_job(session: Session, job: Job) -> Submission | None:
     if job.submission_id is None:
         return None
     # Two jobs of one submission may end at the same time, in any order.
-    locked = select(Submission).where(Submission.id == job.submission_id).with_for_update(key_share=True)
-    submission = session.scalars(locked.execution_options(populate_existing=True)).one()
+    submission = session.scalars(_LOCKED, {"number": job.submission_id}).one()
     known = submission.judged_job_id
     if known is None or _weight(session.get_one(Job, known)) < _weight(job):
         submission.judged_job_id = job.id

@@ -27,7 +27,6 @@ class StandIn:
     revoked: list[Ticket] = field(default_factory=list)
     sends_left: int | None = None
     reserved: dict[Ticket, float] = field(default_factory=dict)
-    users: tuple[str, Sequence[str]] = ("", ())
 
     @property
     def connections(self) -> Connections:
@@ -55,9 +54,8 @@ class StandIn:
         self.reserved |= {ticket: self.time + EMPTY_SECONDS for ticket in tickets if free[ticket]}
         return list(free.values())
 
-    def apply(self, run: str, keys: Sequence[WorkerKey]) -> None:
+    def apply(self, keys: Sequence[WorkerKey]) -> None:
         self._answer()
-        self.users = (run, [key.name for key in keys])
 
     def send(self, queue: str, message: StepMessage) -> None:
         self._answer()
