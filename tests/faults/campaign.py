@@ -177,8 +177,8 @@ def dead(target: Target) -> list[str]:
 def _dead(target: Target) -> list[str]:
     found = []
     for name in PARTS:
-        pid = target.pid(name)
-        if pid is None or not alive(pid) or stopped(pid):
+        pids = target.pids(name)
+        if not pids or not all(alive(pid) and not stopped(pid) for pid in pids):
             found.append(f"{name} does not run at the end")
     if readiness := _readiness(target):
         found.append(f"{readiness} at the end")

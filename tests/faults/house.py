@@ -93,9 +93,9 @@ class House:
             part.stop()
         return pids
 
-    def pid(self, name: str) -> int | None:
-        """A part's process; Redis belongs to no part."""
-        return self.parts[name].pid if name in self.parts else None
+    def pids(self, name: str) -> list[int]:
+        """Of the part with this name, and of `name-2` and so on; Redis belongs to no part."""
+        return [part.pid for each, part in self.parts.items() if each.rstrip("-0123456789") == name]
 
     def workers(self) -> list[int]:
         """The processes below which students' files are run."""
