@@ -85,11 +85,12 @@ def finish(session: Session, job: Job, report: Report, now: datetime) -> tuple[R
     return result, update_judged_job(session, job)
 
 
+# One flush at the end writes the job, its result and the submission.
 _LOCKED = (
     select(Submission)
     .where(Submission.id == bindparam("number"))
     .with_for_update(key_share=True)
-    .execution_options(populate_existing=True)
+    .execution_options(populate_existing=True, autoflush=False)
 )
 
 
