@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.faults.campaign import Plan, run
 from tests.faults.embedded import Embedded
-from tests.faults.house import House
+from tests.faults.house import STAND_IN, House
 from tests.faults.parts import Numbers, parts
 from tests.faults.spells import run_spells
 from tests.faults.target import Target
@@ -35,12 +35,13 @@ def main() -> int:
     parser.add_argument("--web-processes", type=int, default=usual.web_processes, help="that answer requests")
     parser.add_argument("--dispatchers", type=int, default=usual.dispatchers)
     parser.add_argument("--recorders", type=int, default=usual.recorders)
+    parser.add_argument("--canned", action="store_true", help="workers that only say what the source says")
     parser.add_argument("--only", default="", help="faults whose names contain this")
     parser.add_argument("--spells", action="store_true", help="long ones instead, once each, under a light load")
     parser.add_argument("--keep", type=Path, help="folder for logs and database, kept")
     options = parser.parse_args()
     seconds = options.seconds or 2.5 * options.faults
-    plan = Plan(options.submissions, options.faults, options.seed, seconds, only=options.only)
+    plan = Plan(options.submissions, options.faults, options.seed, seconds, only=options.only, canned=options.canned)
     if options.control:
         # what it has lost never comes back, however long one waits
         plan = replace(plan, drain_seconds=_CONTROL_SECONDS)
@@ -70,9 +71,10 @@ def _target(folder: Path, plan: Plan, options: argparse.Namespace) -> Iterator[T
         with Embedded(folder, students=plan.students) as embedded:
             yield embedded
     else:
-        with House(folder, students=plan.students) as house:
+        device_class = "" if options.canned else STAND_IN
+        with House(folder, students=plan.students, device_class=device_class) as house:
             numbers = Numbers(options.web_processes, options.dispatchers, options.recorders)
-            house.start(parts(house, numbers, control=options.control))
+            house.start(parts(house, numbers, control=options.control, canned=options.canned))
             yield house
 
 

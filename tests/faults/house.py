@@ -51,7 +51,7 @@ class House:
 
     restarts_hanging = False
 
-    def __init__(self, folder: Path, *, students: int) -> None:
+    def __init__(self, folder: Path, *, students: int, device_class: str = STAND_IN) -> None:
         self.folder = folder
         self.temporary = folder / "tmp"
         self._undo = ExitStack()
@@ -68,7 +68,7 @@ class House:
         upgrade(engine)
         self.sessions: Sessions = sessions(engine)
         with self.sessions.begin() as session:
-            self.tokens: Sequence[str] = furnish(session, students, STAND_IN)
+            self.tokens: Sequence[str] = furnish(session, students, device_class)
             register_key(session, self.redis.worker_url, datetime.now(UTC))
         self.port = free_port()
         self.parts: dict[str, Kept] = {}

@@ -21,8 +21,14 @@ class Numbers:
     recorders: int = 1
 
 
-def parts(house: House, numbers: Numbers = Numbers(), *, control: bool = False) -> dict[str, list[str]]:
-    """Server and workers. control: with a portal that publishes, and a dispatcher that publishes nothing anew."""
+def parts(
+    house: House, numbers: Numbers = Numbers(), *, control: bool = False, canned: bool = False
+) -> dict[str, list[str]]:
+    """Server and workers.
+
+    control: with a portal that publishes, and a dispatcher that publishes nothing anew
+    canned: with workers that only say what the source says
+    """
     python = sys.executable
     serve = [python, "-m", "tests.faults.control" if control else "worker.commands", "serve"]
     return {
@@ -32,6 +38,17 @@ def parts(house: House, numbers: Numbers = Numbers(), *, control: bool = False) 
             _nth("recorder", n): [python, "-m", "worker.commands", "serve", "recorder"]
             for n in range(numbers.recorders)
         },
+        **(_canned(house) if canned else _workers(house)),
+    }  # fmt: skip
+
+
+def _nth(name: str, number: int) -> str:
+    return f"{name}-{number + 1}" if number else name
+
+
+def _workers(house: House) -> dict[str, list[str]]:
+    python = sys.executable
+    return {
         "worker": [
             python, "-m", "worker.commands", "worker", "start", "--cpu-slots", "2", "--gpus", "none",
             "--grace", "5",
@@ -43,5 +60,6 @@ def parts(house: House, numbers: Numbers = Numbers(), *, control: bool = False) 
     }  # fmt: skip
 
 
-def _nth(name: str, number: int) -> str:
-    return f"{name}-{number + 1}" if number else name
+def _canned(house: House) -> dict[str, list[str]]:
+    words = ["--slots", "2", "--workplace", "tests.server.grading.workplaces:Checks"]
+    return {"worker": [sys.executable, "-m", "bench.queue.worker", *words, "--cache", str(house.folder / "cache")]}
