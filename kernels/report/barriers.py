@@ -32,8 +32,8 @@ _OTHER_BARRIERS: Mapping[Mistake, str] = {
         "is empty before you fill it. Wait until it is full before you use it."
     ),
     Mistake.LATE_EXPECTATION: (
-        "Expect the bytes{at} before this thread arrives, or in its arrival with `mbarrier.arrive.expect_tx`. After "
-        "its arrival, the phase may be over at any time. Then the bytes count for the next one."
+        "Expect the bytes{at} before this thread arrives, or in its arrival with `mbarrier.arrive.expect_tx`. "
+        "Otherwise the phase may be over by then, and the bytes count for the next one."
     ),
     Mistake.NAMED_BARRIER: (
         "Give the barrier{at} the number of threads that reach it. For the whole block, use `__syncthreads()`."

@@ -53,17 +53,32 @@ class _Uses:
 
 
 class _Expectation:
-    """A thread's `expect_tx` without an arrival, after which threads must still arrive in the same phase.
+    """A thread's `expect_tx` without an arrival. Its phase must then still need something that comes after it.
 
     lanes: the thread in each of some blocks
     key: under which threads know that it is over
-    open: the blocks of barriers at which none of these threads has arrived so far
+    open: the blocks of barriers at which nothing of the kind has come so far. For each, the bytes that threads have
+        expected from then on, less those that they copied; None if the phase had all its bytes before.
     """
 
-    def __init__(self, use: MbarrierUse, phase: Phase, lanes: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
+    def __init__(
+        self, use: MbarrierUse, phase: Phase, lanes: NDArray[np.intp], columns: list[int], owed: list[int | None]
+    ) -> None:
         self.use, self.lanes, self.columns = use, lanes, columns
         self.key = "expected", phase, use.site.pc, int(lanes[0])
-        self.open = frozenset(columns.tolist())
+        self.open = dict(zip(columns, owed, strict=True))
+
+    def owe(self, columns: list[int], more: list[int]) -> None:
+        """Note that threads after it expect more bytes, or bring some (negative)."""
+        for column, size in zip(columns, more, strict=True):
+            if (owed := self.open.get(column)) is not None:
+                self.open[column] = owed + size
+                if owed + size < 0:
+                    del self.open[column]
+
+    def end(self, columns: list[int]) -> None:
+        for column in columns:
+            self.open.pop(column, None)
 
 
 def _known(lines: set[int | None]) -> tuple[int, ...]:
@@ -74,15 +89,21 @@ class Mbarriers:
     """The barriers in the shared memory of a chunk of blocks.
 
     trusted: whether only barriers order the program's threads
-    late: whether the bytes of a copy arrive only when all threads wait
+    looks: the waits after whose failure a thread may do more than repeat them
+    late: whether copies end only when all threads wait
+    tries: how often the waits `looks` fail before other threads should go on
     """
 
-    def __init__(self, machine: Machine, ordering: Ordering, *, trusted: bool, late: bool) -> None:
+    def __init__(
+        self, machine: Machine, ordering: Ordering, *, trusted: bool, looks: frozenset[int], late: bool, tries: int
+    ) -> None:
         self._machine = machine
         self._ordering = ordering
         self._trusted = trusted
         self._late = late
-        self._under_way: deque[tuple[Part, Counts]] = deque()
+        self._most_tries = tries
+        self._tries = {pc: np.zeros(machine.shape.lanes, np.int64) for pc in looks}
+        self._under_way: deque[tuple[Part, Callable[[], None]]] = deque()
         self._bytes = PhaseBytes(machine.shape)
         self._uses: dict[tuple[str, int], _Uses] = {}
         self._words: dict[tuple[str, int], Counts] = {}
@@ -211,47 +232,59 @@ class Mbarriers:
     # -- asynchronous copies ------------------------------------------------------------------------------------------
 
     def _count_bytes(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
-        states = self._states(use, part)
-        if use.verb is Verb.EXPECT:
-            self._begin_expectation(use, part, states)
-            self._bytes.expect(part, sources)
-        else:
-            self._bytes.bring(part, sources)
+        expects = use.verb is Verb.EXPECT
+        more, missing = np.zeros(self._machine.shape.lanes, np.int64), np.zeros(self._machine.shape.lanes, np.bool_)
+        more[part.lanes] = sources if expects else -sources
+        missing[part.lanes] = self._bytes.missing(part)
+        for phase, lanes, shift in self._by_phase(part, self._states(use, part).phase):
+            self._owe(phase, lanes, shift, more)
+            if expects and self._trusted:
+                self._begin_expectations(use, phase, lanes, shift, np.where(missing, more, -1))
+        (self._bytes.expect if expects else self._bytes.bring)(part, sources)
         self._close(part)
 
-    def _begin_expectation(self, use: MbarrierUse, part: Part, states: States) -> None:
-        open_ = ~self._bytes.missing(part)
-        if not self._trusted or not open_.any():
-            return
-        for phase, lanes, shift in self._by_phase(part.some(open_), states.phase[open_]):
-            threads, columns = np.divmod(lanes, self._machine.shape.blocks)
-            for thread in np.unique(threads):
-                own = lanes[threads == thread]
-                made = _Expectation(use, phase, own, columns[threads == thread] + shift)
-                self._ordering.seen(made.key).reshape(-1)[own] = 1
-                self._expectations.setdefault(phase, []).append(made)
+    def _begin_expectations(
+        self, use: MbarrierUse, phase: Phase, lanes: NDArray[np.intp], shift: int, owed: Counts
+    ) -> None:
+        """Follow what threads expect. owed: how much, or -1 if the phase has had all its bytes before."""
+        threads, columns = np.divmod(lanes, self._machine.shape.blocks)
+        for thread in np.unique(threads):
+            own = lanes[threads == thread]
+            bytes_ = [None if each < 0 else each for each in owed[own].tolist()]
+            made = _Expectation(use, phase, own, (columns[threads == thread] + shift).tolist(), bytes_)
+            self._ordering.seen(made.key).reshape(-1)[own] = 1
+            self._expectations.setdefault(phase, []).append(made)
 
-    def _end_expectations(self, phase: Phase, columns: NDArray[np.intp], lanes: NDArray[np.intp] | None) -> None:
-        """Note that a phase in these blocks lasted until threads arrived, or that it is over (None)."""
-        for each in self._expectations.get(phase, []):
-            if lanes is None and not each.open.isdisjoint(columns.tolist()):
-                why = (
-                    "{thread} expects bytes in a phase that may be over before, because other threads arrive meanwhile."
-                )
-                self._misused(each.use, each.lanes[np.isin(each.columns, columns)], why, Mistake.LATE_EXPECTATION)
-            if lanes is not None:
-                each.open -= set(columns[self._ordering.seen(each.key).reshape(-1)[lanes] > 0].tolist())
-        over = {each.key for each in self._expectations.get(phase, []) if not each.open}
-        left = [each for each in self._expectations.pop(phase, []) if each.open]
-        for key in over.difference(each.key for each in left):
+    def _owe(self, phase: Phase, lanes: NDArray[np.intp], shift: int, more: Counts) -> None:
+        for each, knowing in self._expected(phase, lanes):
+            each.owe((knowing % self._machine.shape.blocks + shift).tolist(), more[knowing].tolist())
+        self._forget_expectations(phase)
+
+    def _expected(self, phase: Phase, lanes: NDArray[np.intp]) -> Iterator[tuple[_Expectation, NDArray[np.intp]]]:
+        """Yield what is expected in a phase, with the threads that come after it."""
+        for each in self._expectations.get(phase, ()):
+            yield each, lanes[self._ordering.seen(each.key).reshape(-1)[lanes] > 0]
+
+    def _forget_expectations(self, phase: Phase) -> None:
+        """Follow only those that nothing has ended so far."""
+        made = self._expectations.pop(phase, [])
+        left = [each for each in made if each.open]
+        for key in {each.key for each in made}.difference(each.key for each in left):
             self._ordering.forget(key)
         if left:
             self._expectations[phase] = left
 
     def _check_expectations(self, part: Part, phases: Counts) -> None:
-        if self._expectations:
-            for phase, lanes, shift in self._by_phase(part, phases):
-                self._end_expectations(phase, lanes % self._machine.shape.blocks + shift, None)
+        """Check that nothing expected is still open in phases that are over."""
+        if not self._expectations:
+            return
+        for phase, lanes, shift in self._by_phase(part, phases):
+            columns = set((lanes % self._machine.shape.blocks + shift).tolist())
+            for each in self._expectations.get(phase, ()):
+                if columns.intersection(each.open):
+                    why = "{thread} expects bytes for a phase that may be over by then."
+                    bad = each.lanes[np.isin(each.columns, list(columns))]
+                    self._misused(each.use, bad, why, Mistake.LATE_EXPECTATION)
 
     def _copy(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
         """Start a copy, which writes at once. Threads still may not use its bytes before the phase is over."""
@@ -264,6 +297,7 @@ class Mbarriers:
                 self._check_fence(phase, lanes, columns)
             mask = self._machine.mask(self._grid(lanes))
             moved[lanes] = use.copy.perform(self._machine, mask, lambda _, some, phase=phase: phase.ends(some))[lanes]  # type: ignore[misc]
+            self._owe(phase, lanes, shift, -moved)
             self._machine.races.ends_with(phase.ends(lanes), lanes, phase, shift)
             self._ordering.bring(phase, self._grid(lanes), shift)
             if part.owners is not None:
@@ -273,7 +307,11 @@ class Mbarriers:
             some = moved[lanes] > 0  # without bytes, there is nothing to wait for
             started = self._started.setdefault(phase.barrier, Started(self._machine.shape.blocks))
             started.begin(columns[some], phase.number + 1, use.site.pc, lanes[some])
-        self._under_way.append((part, moved[part.lanes]))
+        self._end_later(part, partial(self._bytes.bring, part, moved[part.lanes]))
+
+    def _end_later(self, part: Part, end: Callable[[], None]) -> None:
+        """Let copies end, of which barriers learn by `end`. In a late schedule, they are under way so far."""
+        self._under_way.append((part, end))
         if not self._late:
             self.end_copies()
 
@@ -281,8 +319,8 @@ class Mbarriers:
         """Let copies end in their order until a phase is over. Return whether any was under way."""
         found = bool(self._under_way)
         while self._under_way:
-            part, moved = self._under_way.popleft()
-            self._bytes.bring(part, moved)
+            part, end = self._under_way.popleft()
+            end()
             if self._close(part):
                 break
         return found
@@ -307,8 +345,11 @@ class Mbarriers:
         for phase, lanes, _ in self._by_phase(part, states.phase):
             hand_over(self._machine, lanes, phase.ends, phase)
             self._used(phase).copies.add(use.instruction.line)
+        under_way = np.ones(len(part.lanes), np.int64)
+        self._bytes.hold(part, under_way)
         if use.verb is Verb.COPIES_ARRIVE:
             self._arrive(use, part, sources, result)
+        self._end_later(part, partial(self._bytes.hold, part, -under_way))
 
     def _close(self, part: Part) -> bool:
         """Begin the next phase of barriers at which nothing is missing any more. Return whether there are any."""
@@ -343,8 +384,9 @@ class Mbarriers:
         result[part.lanes] = States(states.expected, states.missing - before, states.phase).words
         for phase, lanes, shift in self._by_phase(part, states.phase):
             self._ordering.arrive(phase, self._grid(lanes), shift, releases=use.orders)
-            if phase in self._expectations:
-                self._end_expectations(phase, lanes % self._machine.shape.blocks + shift, lanes)
+            for each, knowing in self._expected(phase, lanes):
+                each.end((knowing % self._machine.shape.blocks + shift).tolist())
+            self._forget_expectations(phase)
             used = self._used(phase)
             used.arrivals.add(use.instruction.line)
             used.arrived[lanes] = True
@@ -373,14 +415,22 @@ class Mbarriers:
             if (stale := (states.phase - over) & -2 != 0).any():
                 self._stop(use, part.lanes[stale], f"it waits with a token of another phase than {_VALID}")
         result[part.lanes] = done
-        if self._late and not done.all():
-            self._machine.failed.setdefault(use.site.pc, int(part.lanes[~done][0]))
+        if (tries := self._tries.get(use.site.pc)) is not None:
+            tries[part.lanes] = np.where(done, 0, tries[part.lanes] + 1)
+            if not done.all():
+                self._machine.failed.setdefault(use.site.pc, int(part.lanes[~done][0]))
         for phase, lanes, _ in self._by_phase(part.some(done), over[done]):
             self._ordering.wait(phase, self._grid(lanes), acquires=use.orders)
             seen = self._ordering.seen(phase.barrier).reshape(-1)
             seen[lanes] = np.maximum(seen[lanes], phase.number + 1)
             if phase.barrier in self._started:
                 self._started[phase.barrier].end(lanes % self._machine.shape.blocks, phase.number + 1)
+
+    def tries_on(self, first: int, last: int, mask: Mask | None) -> bool:
+        """Whether a wait at these instructions has just failed for some of these threads, and may soon fail again."""
+        lanes = self._machine.active(mask)
+        tries = (tries[lanes] for pc, tries in self._tries.items() if first <= pc <= last)
+        return any(bool(((each > 0) & (each < self._most_tries)).any()) for each in tries)
 
     def _check_fence(self, phase: Phase, lanes: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
         """Note a barrier that no fence shows to the async proxy, which completes its phases.

@@ -321,7 +321,7 @@ class _Search:
         # Inputs with other values hardly change for what threads wait. So one input of each size is enough.
         case = self.launch, self.options.sizes
         if case not in self.prepared.punctual:
-            result = self._with_failed_looks(result, first.late_orders(self.launch.threads))
+            result = self._with_failed_looks(result, first)
             if not result.errors and not result.others:
                 self.prepared.punctual.add(case)
         return result
@@ -348,11 +348,11 @@ class _Search:
                 others.append(ran)
         return replace(result, others=tuple(others), unordered=self._unordered()) if others else result
 
-    def _with_failed_looks(self, result: Execution, orders: Iterable[Schedule]) -> Execution:
+    def _with_failed_looks(self, result: Execution, first: _Ran) -> Execution:
         """Run the launch again so that threads look at barriers whose phase isn't over."""
-        for order in orders:
+        for order in first.late_orders(self.launch.threads):
             again = self._in_one_order(order)
-            ran, failed = again.result, again.failed
+            ran, failed = again.result, again.failed or first.failed
             if failed is None:
                 continue
             # A loop that runs too long may end in another order, but not a wait for a barrier that can't complete.
@@ -562,10 +562,9 @@ class _Launch:
         return machine.steps
 
     def _failed(self, machine: Machine) -> Finding | None:
-        failed = [(pc, lane) for pc, lane in machine.failed.items() if pc in self._prepared.looks]
-        if not failed:
+        if not machine.failed:
             return None
-        lines, lane = self._lines(pc for pc, _ in failed), failed[0][1]
+        lines, lane = self._lines(machine.failed), next(iter(machine.failed.values()))
         block, thread = machine.geometry.who(lane)
         message = f"{machine.geometry.lane_name(lane)} goes on while the phase of a barrier isn't over."
         example, facts = Example(block, (thread,)), Facts(failed_waits=lines)

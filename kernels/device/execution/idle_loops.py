@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from kernels.device.ptx.module import Immediate, Instruction, Operand, Register, Symbol
 from kernels.device.ptx.program import Program, reads, results
@@ -33,6 +34,7 @@ def only_waits(program: Program, first: int, last: int) -> bool:
     return True
 
 
+@lru_cache(maxsize=8)
 def looks(program: Program) -> frozenset[int]:
     """Return the waits for barriers in shared memory that aren't simply repeated until they succeed."""
     waits = (pc for pc, item in enumerate(program.instructions) if _WAIT.match(item.opcode))
@@ -40,7 +42,7 @@ def looks(program: Program) -> frozenset[int]:
 
 
 def _only_repeats(program: Program, wait: int) -> bool:
-    """Whether all ways from the failure of a wait lead back to it, have no effect, and leave its operands alone."""
+    """Whether all ways from the failure of a wait lead back to it, and nothing shows how often it failed."""
     items = program.instructions
     ways = [(wait + 1, dict.fromkeys(results(items[wait]), 0))]
     passed: set[tuple[int, frozenset[tuple[str, int]]]] = set()
@@ -53,11 +55,13 @@ def _only_repeats(program: Program, wait: int) -> bool:
         if len(passed) > _LONGEST_WAY or pc == len(items) or _ACTS.match(items[pc].opcode + "."):
             return False
         ways += _ways(program, pc, known)
-    return _keeps(reads(items[wait]), [items[pc] for pc in sorted({pc for pc, _ in passed})])
+    loop = {pc for pc, _ in passed}
+    changing = _changing([items[pc] for pc in sorted(loop)])
+    return all(changing.isdisjoint(reads(item)) for pc, item in enumerate(items) if pc not in loop)
 
 
-def _keeps(names: Sequence[str], loop: Sequence[Instruction]) -> bool:
-    """Whether registers have the same values in each round of a loop, perhaps computed again."""
+def _changing(loop: Sequence[Instruction]) -> set[str]:
+    """Return the registers that don't have the same values in each round of a loop, perhaps computed again."""
     makers: dict[str, list[Instruction]] = {}
     for item in loop:
         for name in results(item):
@@ -67,7 +71,7 @@ def _keeps(names: Sequence[str], loop: Sequence[Instruction]) -> bool:
     while same := [name for name, item in left.items() if changing.isdisjoint(reads(item))]:
         changing.difference_update(same)
         left = {name: item for name, item in left.items() if name in changing}
-    return changing.isdisjoint(names)
+    return changing
 
 
 def _ways(program: Program, pc: int, known: dict[str, int]) -> Iterator[tuple[int, dict[str, int]]]:

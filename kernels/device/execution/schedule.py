@@ -8,8 +8,8 @@ In the reversed schedule, the last place goes first, and so do the last atomics 
 warp or each thread runs alone up to the next barrier. The first one goes first, or reversed the last one. So two
 accesses that nothing orders happen in both orders.
 
-In a late schedule, a bulk copy also goes on until all threads wait. So a thread that looks at a barrier only once
-finds that its phase isn't over.
+In a late schedule, asynchronous copies also go on until all threads wait, and a wait fails several times before others
+go on. So a thread that gives up after a few looks at a barrier finds that its phase isn't over.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kernels.device.barriers.mbarriers import Mbarriers
 from kernels.device.barriers.named_barriers import Arrival, NamedBarriers
 from kernels.device.barriers.ordering import Ordering
 from kernels.device.execution.blocks import CodeBlock, NamedUse, ordered_by_barriers, reduce_at_barrier
-from kernels.device.execution.idle_loops import only_waits
+from kernels.device.execution.idle_loops import looks, only_waits
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.execution.warp_meetings import WarpMeetings
 from kernels.device.ptx.constructs import waiting_place
@@ -48,6 +48,10 @@ from kernels.wording import at_line
 
 Grid = NDArray[np.bool_]
 _LAST_STEPS = 2_000
+_MOST_ROUNDS = 1_000
+"""Rounds in which waits fail again at once, in a late schedule."""
+_TRIES, _MOST_TRIES = 256, 64
+"""How often a wait fails before other threads go on: summed over warps or threads, and at most."""
 _MOST_TOGETHER = 32_000_000
 """A thread may exceed the budget of each until all threads of its chunk have executed so many instructions."""
 
@@ -78,7 +82,7 @@ class Schedule(StrEnum):
 
     @property
     def late(self) -> bool:
-        """Whether bulk copies go on as long as any thread can do something else than wait."""
+        """Whether asynchronous copies go on as long as any thread can do something else than wait."""
         return "late" in self.value
 
 
@@ -140,6 +144,7 @@ class ChunkRun:
         self._last_places: set[int] = set()
         self._polling: set[tuple[int, int]] = set()
         self._acts, self._seen_acts = 0, -1
+        self._rounds = _MOST_ROUNDS if schedule.late else 0
         self._idle: set[int] = set()
         self._idle_loops: dict[int, Sequence[Instruction]] = {}
         self._ready: dict[tuple[int, int], Mask | None] = {}
@@ -153,7 +158,15 @@ class ChunkRun:
         self._trusted = ordered_by_barriers(lowering.program)
         clusters = any(block.cluster for block in blocks.values())
         self._clusters = ClusterBarriers(machine, self._ordering) if clusters else None
-        self._mbarriers = Mbarriers(machine, self._ordering, trusted=self._trusted, late=schedule.late)
+        tries = min(_MOST_TRIES, _TRIES * max(1, self._group) // machine.shape.threads) if schedule.late else 0
+        self._mbarriers = Mbarriers(
+            machine,
+            self._ordering,
+            trusted=self._trusted,
+            looks=looks(lowering.program),
+            late=schedule.late,
+            tries=tries,
+        )
         self.instructions = 0
 
     def run(self) -> None:
@@ -295,7 +308,7 @@ class ChunkRun:
                 continue
             for target, part in ways:
                 self._join(order, target, part)
-                if block.waits_at(target):
+                if block.waits_at(target) and not self._tries_on(block, target, part):
                     self._polling.add((order, target))
                     self._note_wait(block, target)
             return
@@ -304,7 +317,7 @@ class ChunkRun:
         """Whether threads that all go to one place may continue before others."""
         # No other path exists, so the order doesn't matter. But a barrier may be complete for which this one waits.
         if not self._ready:
-            if block.waits_at(target):
+            if block.waits_at(target) and not self._tries_on(block, target, mask):
                 if self._waits():
                     return False
                 self._note_wait(block, target)
@@ -312,6 +325,12 @@ class ChunkRun:
             return True
         here = order, target
         return not block.waits_at(target) and here not in self._ready and self._first(here, *self._ready) == here
+
+    def _tries_on(self, block: CodeBlock, target: int, mask: Mask | None) -> bool:
+        """Whether threads repeat a wait before others go on, which may let it succeed."""
+        tries_on = self._rounds > 0 and self._mbarriers.tries_on(target, block.end_pc, mask)
+        self._rounds -= tries_on
+        return tries_on
 
     def _watch(self, block: CodeBlock, mask: Mask | None) -> None:
         """Near the end of the budget, note where control loops, to name the loop by its first line."""

@@ -31,7 +31,7 @@ class Machine:
     copies: asynchronous copies for which some thread still has to wait
     groups: of asynchronous operations
     handed: asynchronous copies for which barriers in shared memory wait, by the line of their ends
-    failed: in a late schedule, the waits for a barrier in shared memory that failed, each with a thread
+    failed: the waits for a barrier in shared memory that failed, if that may matter, each with a thread
     fresh: barriers in shared memory by name and offset, with the blocks where no fence followed their initialisation
     arrivals: for each line, which threads of any block arrived there at a barrier in shared memory
     products: what threads did to the registers of products of four warps; made with the first use

@@ -207,6 +207,31 @@ STORIES = [
              mistake=Mistake.LATE_EXPECTATION), """
   if (t % 32 == 0) { expect_only(bar, 128); load(tile + t, M + t, 128, bar); }  //@ late
   if (t < 2) come(bar);"""),
+            ("bytes expected while another warp's copy may end the phase", Found(Verdict.BARRIER_DIVERGENCE, "late",
+             mistake=Mistake.LATE_EXPECTATION), """
+  if (t == 0) { come(bar); expect(bar, 128); }
+  __syncwarp();
+  if (t == 32) expect_only(bar, 128);  //@ late
+  __syncwarp();
+  if (t == 0) load(tile, M, 128, bar);
+  if (t == 32) load(tile + 32, M + 32, 128, bar);"""),
+            ("two expectations while another warp's copy may end the phase", Found(Verdict.BARRIER_DIVERGENCE, "late",
+             mistake=Mistake.LATE_EXPECTATION), """
+  if (t == 0) { come(bar); expect(bar, 128); }
+  __syncwarp();
+  if (t == 32) {
+    expect_only(bar, 64);  //@ late
+    expect_only(bar, 64);
+  }
+  __syncwarp();
+  if (t == 0) load(tile, M, 128, bar);
+  if (t == 32) load(tile + 32, M + 32, 128, bar);"""),
+            ("bytes expected before another warp copies", list(range(64)), """
+  if (t == 0) { come(bar); expect(bar, 128); }
+  if (t == 32) expect_only(bar, 128);
+  __syncthreads();
+  if (t == 0) load(tile, M, 128, bar);
+  if (t == 32) load(tile + 32, M + 32, 128, bar);"""),
             ("bytes expected before the own arrival", list(range(64)), """
   if (t == 0) { expect_only(bar, 256); load(tile, M, 256, bar); come(bar); }
   if (t == 32) come(bar);"""),

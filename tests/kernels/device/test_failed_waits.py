@@ -6,7 +6,7 @@ import pytest
 
 from kernels.device.execution.idle_loops import looks
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, line, lines, only, program
+from tests.kernels.device.kernels import HEAD, THREAD, line, lines, only, program, racing
 
 BEFORE = r"""typedef unsigned long long Token;
 __device__ unsigned at(void* p) { return (unsigned)__cvta_generic_to_shared(p); }
@@ -76,6 +76,7 @@ givers = pytest.mark.parametrize(
         "if (!over(bar, 0)) __nanosleep(100);\nP[k] = tile[31 - k];  //@ read",
         "if (!over(bar, 0)) wait(bar, 1);\nP[k] = tile[31 - k];  //@ read",
         "bool there = over(bar, 0);\nP[k] = 0;\nif (!there && k == 5) P[5] = tile[6];  //@ read",
+        "#pragma unroll 1\nfor (int i = 0; i < 50 && !over(bar, 0); ++i);\nP[k] = tile[31 - k];  //@ read",
     ],
 )
 def test_code_behind_a_wait_that_failed_races(device, giver, body):
@@ -89,13 +90,21 @@ def test_code_behind_a_wait_that_failed_races(device, giver, body):
 
 
 @givers
-def test_a_result_that_depends_on_a_wait_is_open(device, giver):
-    text = kernel(giver, "P[k] = 0;\nif (over(bar, 0))  //@ look\nP[k] = tile[k] + 1;\nwait(bar, 0);")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "P[k] = 0;\nif (over(bar, 0))  //@ look\nP[k] = tile[k] + 1;\nwait(bar, 0);",
+        "int i = 0;\nwhile (!over(bar, 0)) ++i;  //@ look\nP[k] = i ? 0 : tile[k] + 1;",
+    ],
+)
+def test_a_result_that_depends_on_a_wait_is_open(device, giver, body):
+    text = kernel(giver, body)
 
     execution = device.run(text, block=64)
 
     assert execution.findings == ()
-    assert [each.values["P"].tolist() for each in execution.others] == [[0] * 32]
+    both = sorted(each.values["P"].tolist() for each in (execution, *execution.others))
+    assert both == [[0] * 32, list(range(1, 33))]
     assert execution.unordered is not None
     assert execution.unordered.line == line(text, "look")
 
@@ -129,12 +138,36 @@ def test_code_that_is_right_whether_a_wait_fails(device, giver, body):
     assert device.output(kernel(giver, body), block=64) == list(range(32))
 
 
+@pytest.mark.parametrize("arrival", ["noinc.shared", "shared"])
+@pytest.mark.parametrize("waits", [True, False])
+def test_copies_of_threads_that_are_under_way(device, arrival, waits):
+    text = f"""{BEFORE}{HEAD} {{
+  {THREAD}
+  __shared__ Token bar;
+  __shared__ alignas(16) float tile[32];
+  if (t == 0) begin(&bar, {32 if arrival == "noinc.shared" else 1});
+  __syncthreads();
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4; cp.async.mbarrier.arrive.{arrival}.b64 [%2];"  //@ copy
+    :: "r"(at(tile + t)), "l"(__cvta_generic_to_global(M + t)), "r"(at(&bar)) : "memory");
+  __syncthreads();
+  if (t == 0 && {arrival == "shared":d}) arrive(&bar);
+  __syncthreads();
+  if (!over(&bar, 0)) {"wait(&bar, 0)" if waits else "__nanosleep(100)"};
+  P[t] = tile[31 - t];  //@ read
+}}"""
+
+    execution = device.run(text)
+
+    assert racing(execution) == (set() if waits else {frozenset({line(text, "copy"), line(text, "read")})})
+
+
 @pytest.mark.parametrize(
     ("body", "again"),
     [
         ("for (int i = 0; i < 2; ++i) wait(bar + i, i);", False),
         (f'asm volatile("{LOOP}" :: "r"(at(bar)) : "memory");', False),
         ("if (!over(bar, 0)) wait(bar, 0);", True),
+        ("for (int i = 0; !over(bar, 0); ++i);", False),
         ("while (!over(bar, 0)) P[k] = 0;", True),
         ("int i = 0;\nwhile (!over(bar + i % 2, 0)) ++i;", True),
     ],
