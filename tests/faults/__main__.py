@@ -36,12 +36,16 @@ def main() -> int:
     parser.add_argument("--dispatchers", type=int, default=usual.dispatchers)
     parser.add_argument("--recorders", type=int, default=usual.recorders)
     parser.add_argument("--canned", action="store_true", help="workers that only say what the source says")
+    parser.add_argument("--busy", action="store_true", help="other programs keep this machine busy: accept delays")
     parser.add_argument("--only", default="", help="faults whose names contain this")
     parser.add_argument("--spells", action="store_true", help="long ones instead, once each, under a light load")
     parser.add_argument("--keep", type=Path, help="folder for logs and database, kept")
     options = parser.parse_args()
     seconds = options.seconds or 2.5 * options.faults
-    plan = Plan(options.submissions, options.faults, options.seed, seconds, only=options.only, canned=options.canned)
+    plan = Plan(
+        options.submissions, options.faults, options.seed, seconds,
+        only=options.only, canned=options.canned, in_time=not options.busy,
+    )  # fmt: skip
     if options.control:
         # what it has lost never comes back, however long one waits
         plan = replace(plan, drain_seconds=_CONTROL_SECONDS)
