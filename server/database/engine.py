@@ -26,7 +26,7 @@ _POOL = {"pool_size": 8, "max_overflow": 8, "pool_timeout": 10, "pool_recycle": 
 
 # Limits for a hung server or a frozen process, which keeps its locks: nothing here takes nearly as long.
 _POSTGRESQL_OPTIONS = {"statement_timeout": "30s", "lock_timeout": "10s"}
-_FROZEN_SECONDS = 60
+_FROZEN_SECONDS, _FROZEN_SECONDS_OF_REPEATING = 60, 10
 _POSTGRESQL_CONNECTION: dict[str, Any] = {
     "connect_timeout": 5,
     "keepalives_idle": 30,
@@ -45,10 +45,11 @@ class DatabaseUnavailable(RuntimeError):
     """The database can't be used; the text says why and what to do, without the password."""
 
 
-def connect(url: str, frozen_seconds: int = _FROZEN_SECONDS) -> Engine:
+def connect(url: str, *, repeats: bool = False) -> Engine:
     """Create an engine; opens no connection. Raises DatabaseUnavailable for an invalid address.
 
-    frozen_seconds: how long this process may do nothing within a transaction, before PostgreSQL ends it
+    repeats: whether this process repeats failed transactions. Then connections aren't tested before each one, and
+        PostgreSQL soon ends a transaction in which the process does nothing
     """
     address = _address(url)
     # JSON has no NaN; without this, SQLite would store what PostgreSQL refuses.
@@ -60,10 +61,11 @@ def connect(url: str, frozen_seconds: int = _FROZEN_SECONDS) -> Engine:
         return engine
     given = {name: value for name, value in _POSTGRESQL_CONNECTION.items() if name not in address.query}
     if "options" not in address.query:
-        frozen = {"idle_in_transaction_session_timeout": f"{frozen_seconds}s"}
+        seconds = _FROZEN_SECONDS_OF_REPEATING if repeats else _FROZEN_SECONDS
+        frozen = {"idle_in_transaction_session_timeout": f"{seconds}s"}
         given["options"] = " ".join(f"-c {name}={value}" for name, value in (_POSTGRESQL_OPTIONS | frozen).items())
     engine = create_engine(
-        address, connect_args=given, isolation_level="READ COMMITTED", pool_pre_ping=True, **_POOL, **options
+        address, connect_args=given, isolation_level="READ COMMITTED", pool_pre_ping=not repeats, **_POOL, **options
     )
     event.listen(engine, "begin", _begin_postgresql)
     event.listen(engine, "handle_error", _discard_standby)

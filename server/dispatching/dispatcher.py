@@ -34,6 +34,9 @@ from worker.contract.messages import MessageError, StepMessage, Ticket
 
 FLEET_SECONDS = 1.0
 COPY_SECONDS = 5.0
+POINT_SECONDS = 0.09
+"""Between looks at experiments in which nothing changes. A busy dispatcher's rounds come more often."""
+
 AT_ONCE = 8
 """Messages made at once. One may have 16 MiB."""
 
@@ -61,6 +64,7 @@ class Dispatcher:
     _fleet_read: float | None = None
     _fleet_copied: float | None = None
     _users_applied: float | None = None
+    _points_due: float | None = None
 
     def __post_init__(self) -> None:
         self.watch = Watch(self.settings.lease_seconds, self.settings.republish_seconds)
@@ -106,8 +110,15 @@ class Dispatcher:
             if room(self._slots.get(queue, 0), waiting):
                 unsent += self._take(queue)
         self._publish(unsent, now)
-        begun = self._experiments.step(datetime.now(UTC), self._slots)
+        begun = self._begin_points(now)
         return bool(unsent or decisions.claimed or decisions.lost or begun)
+
+    def _begin_points(self, now: float) -> bool:
+        if self._points_due is not None and now < self._points_due:
+            return False
+        begun = self._experiments.step(datetime.now(UTC), self._slots)
+        self._points_due = None if begun else now + POINT_SECONDS
+        return begun
 
     def _rows(self) -> tuple[list[UnderWay], list[str]]:
         columns = (Step.id, Step.job_id, Step.kind, Step.token, Step.queue, Step.state, Step.worker)

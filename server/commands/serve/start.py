@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from server.settings import Settings
 
 
-_FROZEN_SECONDS = 10
-"""A frozen process keeps its locks for so long. Then others continue with its work."""
-
-
 def database_from(process: str) -> tuple[Settings, Engine]:
     """The settings and the database of this process. Raises SystemFault for an invalid setting."""
     from server.database.engine import DatabaseUnavailable, connect
@@ -25,7 +21,7 @@ def database_from(process: str) -> tuple[Settings, Engine]:
     try:
         settings = read_settings()
         configure()
-        engine = connect(settings.database_url, _FROZEN_SECONDS)
+        engine = connect(settings.database_url, repeats=True)
     except (SettingError, LogSettingError, DatabaseUnavailable) as error:
         raise SystemFault(str(error)) from error
     name_process(process=process)

@@ -17,13 +17,15 @@ from server.dispatching.connections import connections_to
 from server.dispatching.dispatch import take
 from server.dispatching.dispatcher import Dispatcher
 from server.dispatching.step_choice import choose
+from server.fleet.worker_keys import register_key
 from server.grading.attempts import ticket_of
 from server.grading.models import Attempt, AttemptOutcome, Job, Result, Step
 from server.recording.record import Recorded, record
 from server.settings import Settings
 from server.submissions.models import Mode
-from tests.server.course import check_result, later, read_rows
+from tests.server.course import NOW, check_result, later, read_rows
 from tests.server.databases import ON_POSTGRESQL
+from tests.services.redis_server import as_worker
 from worker.contract.broker import connect_redis
 from worker.contract.messages import CPU_QUEUE, StepResult
 
@@ -35,7 +37,10 @@ ROOM = 2
 
 
 @pytest.fixture
-def dispatchers(engine, redis_url) -> list[Dispatcher]:
+def dispatchers(engine, made, redis_url) -> list[Dispatcher]:
+    with made.begin() as session:
+        # Other tests use this worker's user in the same Redis.
+        register_key(session, as_worker(redis_url), NOW)
     return [Dispatcher(engine, connections_to(redis_url), Settings("", "", republish_seconds=1.0)) for _ in range(2)]
 
 
