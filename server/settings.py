@@ -60,6 +60,7 @@ class Settings:
     install: the command with which students install `tilelab`
     metrics_token: the token for /metrics; with "" only this machine may read it
     proxies: how many trusted proxies are between browser and portal; each adds to X-Forwarded-For
+    web_processes: processes that answer requests; 0 for a number by the cores
     mail: None if Tilelab sends no e-mail
     """
 
@@ -74,6 +75,7 @@ class Settings:
     install: str = INSTALL
     metrics_token: str = field(default="", repr=False)
     proxies: int = 0
+    web_processes: int = 0
     mail: MailServer | None = None
 
 
@@ -92,6 +94,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         install=given.get("TILELAB_INSTALL", "").strip() or INSTALL,
         metrics_token=secret(given, _METRICS) if is_set(given, _METRICS) else "",
         proxies=int(_number(given, "TILELAB_PROXIES", 0, least=0)),
+        web_processes=int(_number(given, "TILELAB_WEB_PROCESSES", 0, least=0)),
         mail=_mail_server(given),
     )
 

@@ -24,8 +24,9 @@ from server.database.sqlite import CONNECT, READS_ONLY, UNSYNCED, WAIT_SECONDS, 
 # Per process. A thread of the portal has one session at a time, and a process has few threads.
 _POOL = {"pool_size": 8, "max_overflow": 8, "pool_timeout": 10, "pool_recycle": 1800}
 
-# Limits for a hung server or a forgotten transaction: nothing here takes nearly as long.
-_POSTGRESQL_OPTIONS = {"statement_timeout": "30s", "lock_timeout": "10s", "idle_in_transaction_session_timeout": "60s"}
+# Limits for a hung server or a frozen process, which keeps its locks: nothing here takes nearly as long.
+_POSTGRESQL_OPTIONS = {"statement_timeout": "30s", "lock_timeout": "10s"}
+_FROZEN_SECONDS, _FROZEN_SECONDS_OF_REPEATING = 60, 10
 _POSTGRESQL_CONNECTION: dict[str, Any] = {
     "connect_timeout": 5,
     "keepalives_idle": 30,
@@ -44,8 +45,12 @@ class DatabaseUnavailable(RuntimeError):
     """The database can't be used; the text says why and what to do, without the password."""
 
 
-def connect(url: str) -> Engine:
-    """Create an engine; opens no connection. Raises DatabaseUnavailable for an invalid address."""
+def connect(url: str, *, repeats: bool = False) -> Engine:
+    """Create an engine; opens no connection. Raises DatabaseUnavailable for an invalid address.
+
+    repeats: whether this process repeats failed transactions. Then connections aren't tested before each one, and
+        PostgreSQL soon ends a transaction in which the process does nothing
+    """
     address = _address(url)
     # JSON has no NaN; without this, SQLite would store what PostgreSQL refuses.
     # Parameters are private: sources, emails, digests of tokens. Errors, and thus logs, never show them.
@@ -56,9 +61,11 @@ def connect(url: str) -> Engine:
         return engine
     given = {name: value for name, value in _POSTGRESQL_CONNECTION.items() if name not in address.query}
     if "options" not in address.query:
-        given["options"] = " ".join(f"-c {name}={value}" for name, value in _POSTGRESQL_OPTIONS.items())
+        seconds = _FROZEN_SECONDS_OF_REPEATING if repeats else _FROZEN_SECONDS
+        frozen = {"idle_in_transaction_session_timeout": f"{seconds}s"}
+        given["options"] = " ".join(f"-c {name}={value}" for name, value in (_POSTGRESQL_OPTIONS | frozen).items())
     engine = create_engine(
-        address, connect_args=given, isolation_level="READ COMMITTED", pool_pre_ping=True, **_POOL, **options
+        address, connect_args=given, isolation_level="READ COMMITTED", pool_pre_ping=not repeats, **_POOL, **options
     )
     event.listen(engine, "begin", _begin_postgresql)
     event.listen(engine, "handle_error", _discard_standby)

@@ -73,6 +73,10 @@ class Watch:
         known.sent = now
         known.undelivered = not delivered
 
+    def sent_by_another(self, ticket: Ticket, now: float) -> None:
+        """Remember that another dispatcher has just sent this message."""
+        self._known.setdefault(ticket.token, _Known(now)).sent = now
+
     def decide(
         self, now: float, under_way: Sequence[UnderWay], claims: Sequence[Claim], waiting: Mapping[str, int]
     ) -> Decisions:

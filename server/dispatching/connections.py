@@ -9,12 +9,13 @@ from typing import Protocol
 import redis
 from celery import Celery
 
+from server.dispatching.attempt_watch import EMPTY_SECONDS
 from server.fleet.broker_users import BrokerUsers
 from server.fleet.models import WorkerKey
 from worker.contract.broker import StepSender, broker_errors, celery_app, connect_redis
 from worker.contract.claims import Claims
 from worker.contract.fleet import Fleet
-from worker.contract.messages import StepMessage
+from worker.contract.messages import StepMessage, Ticket
 from worker.contract.redis_claims import RedisClaims
 from worker.contract.redis_fleet import RedisFleet
 
@@ -31,12 +32,15 @@ class Broker(Protocol):
     def state(self, queues: Sequence[str]) -> tuple[str, Mapping[str, int]]:
         """The ID of this run of Redis, new at each start, and the number of messages in each queue."""
 
+    def reserve(self, tickets: Sequence[Ticket]) -> Sequence[bool]:
+        """Whether to send each of these messages again: False if another dispatcher has just reserved it."""
+
 
 class Users(Protocol):
     """The workers' users in Redis. Raises ConnectionError if it is unavailable."""
 
-    def apply(self, run: str, keys: Sequence[WorkerKey]) -> None:
-        """Make a user for each worker with a key; remove all others. run: ID of this run of Redis."""
+    def apply(self, keys: Sequence[WorkerKey]) -> None:
+        """Make a user for each worker with a key; remove all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,15 @@ class RedisBroker:
                 together.llen(queue)
             server, *lengths = together.execute()
         return str(server["run_id"]), dict(zip(queues, lengths, strict=True))
+
+    def reserve(self, tickets: Sequence[Ticket]) -> Sequence[bool]:
+        """Reserve all in one round trip; raises worker.contract.broker.BrokerUnavailable."""
+        if not tickets:
+            return []
+        with broker_errors(self._client), self._client.pipeline(transaction=False) as together:
+            for ticket in tickets:
+                together.set(f"tilelab:again:{ticket.token}", "", nx=True, px=int(1000 * EMPTY_SECONDS))
+            return [bool(reserved) for reserved in together.execute()]
 
 
 def connections_to(redis_url: str) -> Connections:

@@ -23,6 +23,13 @@ WITHOUT_WORKERS = 2
 """Messages sent to a queue without known workers: a worker may be there whose record is lost."""
 
 
+FROZEN_SECONDS = 2
+"""How long a dispatcher may stand still while it takes steps, which lasts milliseconds. Then another one takes over."""
+
+_TAKING = 1
+"""The first key of the advisory locks; the second one is the queue."""
+
+
 class Unsendable(ValueError):
     """The step can never become a message; the text tells course staff why."""
 
@@ -51,6 +58,8 @@ def take(session: Session, queue: str, slots: int, cap: int, now: datetime) -> l
     cap: steps of one person under way while others wait. It is lowered to the number of slots, so that one person
         can't fill a small fleet
     """
+    if not _alone(session, queue):
+        return []
     free = room(slots, _sent(session, queue))
     if not free:
         return []
@@ -71,6 +80,19 @@ def take(session: Session, queue: str, slots: int, cap: int, now: datetime) -> l
     session.flush()
     advance(session, queue, turns)
     return steps
+
+
+def _alone(session: Session, queue: str) -> bool:
+    """Whether no other dispatcher takes from this queue until the transaction ends. So the room is counted once.
+
+    A frozen dispatcher keeps the lock only until PostgreSQL ends its transaction.
+    """
+    if session.get_bind().dialect.name != "postgresql":
+        return True
+    lock = func.pg_try_advisory_xact_lock(_TAKING, func.hashtext(queue))
+    limit = func.set_config("idle_in_transaction_session_timeout", f"{FROZEN_SECONDS}s", True)
+    alone, _ = session.execute(select(lock, limit)).one()
+    return bool(alone)
 
 
 def _sent(session: Session, queue: str) -> int:

@@ -24,7 +24,7 @@ from server.dispatching.dispatch import Unsendable, message_of, room, take
 from server.experiments.progress import ExperimentRunner
 from server.fleet.service import copy_workers, live, slots
 from server.fleet.worker_keys import valid_keys
-from server.grading.attempts import claimed, locked_current
+from server.grading.attempts import claimed, locked_current, locked_free, ticket_of
 from server.grading.models import AttemptOutcome, Job, Step, StepState
 from server.grading.queue_order import IN_FLIGHT, QUEUED, queues_with
 from server.settings import Settings
@@ -34,6 +34,11 @@ from worker.contract.messages import MessageError, StepMessage, Ticket
 
 FLEET_SECONDS = 1.0
 COPY_SECONDS = 5.0
+POINT_SECONDS = 0.09
+"""Between looks at experiments in which nothing changes. A busy dispatcher's rounds come more often."""
+
+AT_ONCE = 8
+"""Messages made at once. One may have 16 MiB."""
 
 # Everything that a message needs, in one query.
 _WHOLE = (
@@ -59,6 +64,7 @@ class Dispatcher:
     _fleet_read: float | None = None
     _fleet_copied: float | None = None
     _users_applied: float | None = None
+    _points_due: float | None = None
 
     def __post_init__(self) -> None:
         self.watch = Watch(self.settings.lease_seconds, self.settings.republish_seconds)
@@ -98,14 +104,21 @@ class Dispatcher:
         self._write_claimed(decisions.claimed)
         for each in decisions.lost:
             self._give_back(each)
-        steps = [each.step for each in decisions.send_again]
+        unsent = self._reserved([each.ticket for each in decisions.send_again], now)
         for queue in queues:
             waiting = sum(1 for each in sent if each.queue == queue)
             if room(self._slots.get(queue, 0), waiting):
-                steps += self._take(queue)
-        self._publish(steps, now)
+                unsent += self._take(queue)
+        self._publish(unsent, now)
+        begun = self._begin_points(now)
+        return bool(unsent or decisions.claimed or decisions.lost or begun)
+
+    def _begin_points(self, now: float) -> bool:
+        if self._points_due is not None and now < self._points_due:
+            return False
         begun = self._experiments.step(datetime.now(UTC), self._slots)
-        return bool(steps or decisions.claimed or decisions.lost or begun)
+        self._points_due = None if begun else now + POINT_SECONDS
+        return begun
 
     def _rows(self) -> tuple[list[UnderWay], list[str]]:
         columns = (Step.id, Step.job_id, Step.kind, Step.token, Step.queue, Step.state, Step.worker)
@@ -122,7 +135,7 @@ class Dispatcher:
             return
         with self._read.begin() as session:
             keys = valid_keys(session, datetime.now(UTC))
-        self.connections.users.apply(self._run, keys)
+        self.connections.users.apply(keys)
         self._users_applied = now
 
     def _look_at_fleet(self, now: float) -> None:
@@ -140,11 +153,11 @@ class Dispatcher:
     def _write_claimed(self, found: Sequence[tuple[UnderWay, str]]) -> None:
         if not found:
             return
+        workers = {each.ticket.token: worker for each, worker in found}
         with self._write.begin() as session:
-            for each, worker in found:
-                step = locked_current(session, each.ticket)
-                if step is not None:
-                    claimed(session, step, worker, datetime.now(UTC))
+            # Whoever holds the others ends their attempts, or writes the same.
+            for step in locked_free(session, workers):
+                claimed(session, step, workers[ticket_of(step).token], datetime.now(UTC))
 
     def _give_back(self, each: UnderWay) -> None:
         """Take a step from a lost worker.
@@ -164,56 +177,69 @@ class Dispatcher:
         with suppress(ConnectionError):
             self.connections.claims.revoke(each.ticket)
 
-    def _take(self, queue: str) -> list[int]:
+    def _reserved(self, tickets: Sequence[Ticket], now: float) -> list[Ticket]:
+        """Those of these lost messages that no other dispatcher has just sent again."""
+        mine = dict(zip(tickets, self.connections.broker.reserve(tickets), strict=True))
+        for ticket in tickets:
+            if not mine[ticket]:
+                self.watch.sent_by_another(ticket, now)
+        return [ticket for ticket in tickets if mine[ticket]]
+
+    def _take(self, queue: str) -> list[Ticket]:
         with self._write.begin() as session:
             taken = take(session, queue, self._slots.get(queue, 0), self.settings.in_flight, datetime.now(UTC))
-            return [step.id for step in taken]
+            return [ticket_of(step) for step in taken]
 
-    def _publish(self, steps: Sequence[int], now: float) -> None:
+    def _publish(self, tickets: Sequence[Ticket], now: float) -> None:
         """Send the messages of these steps. Unsent ones are sent again once the broker answers."""
-        for i, number in enumerate(steps):
-            try:
-                self._publish_one(number, now)
-            except ConnectionError:
-                with self._read.begin() as session:
-                    rows = session.execute(
-                        select(Step.job_id, Step.kind, Step.token).where(Step.id.in_(steps[i:]), IN_FLIGHT)
-                    ).all()
-                for job, kind, token in rows:
-                    self.watch.sent(Ticket(job, kind, token or ""), now, delivered=False)
-                raise
-
-    def _publish_one(self, number: int, now: float) -> None:
+        unsent = dict.fromkeys(tickets)
         try:
-            found = self._message(number)
-            if found is None:
-                return
-            queue, message = found
+            for first in range(0, len(tickets), AT_ONCE):
+                for ticket, queue, message in self._messages(tickets[first : first + AT_ONCE]):
+                    self._send(ticket, queue, message, now)
+                    del unsent[ticket]
+        except ConnectionError:
+            for ticket in unsent:
+                self.watch.sent(ticket, now, delivered=False)
+            raise
+
+    def _send(self, ticket: Ticket, queue: str, message: StepMessage | Unsendable, now: float) -> None:
+        try:
+            if isinstance(message, Unsendable):
+                raise message
             self.connections.sender.send(queue, message)
         except (Unsendable, MessageError) as error:
             # Every further message would fail in the same way.
-            self._give_up(number, f"the step cannot be sent: {error}")
+            self._give_up(ticket, f"the step cannot be sent: {error}")
             return
-        ticket = message.ticket
         self.watch.sent(ticket, now)
         with about(job=ticket.job, step=ticket.kind.value, attempt=message.attempt):
             logger.info("sent to %s", queue)
 
-    def _message(self, number: int) -> tuple[str, StepMessage] | None:
-        """The queue and message of a step; None if it was claimed or ended meanwhile."""
+    def _messages(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, str, StepMessage | Unsendable]]:
+        """The queues and messages of these steps, without those that were claimed or ended meanwhile."""
+        tokens = [ticket.token for ticket in tickets]
+        query = select(Step).where(Step.token.in_(tokens), Step.state == StepState.SENT).options(*_WHOLE)
         with self._read.begin() as session:
-            step = session.get(Step, number, options=_WHOLE)
-            if step is None or step.state is not StepState.SENT:
-                return None
-            return step.queue, message_of(step, self.settings.lease_seconds)
+            steps = {step.token: step for step in session.scalars(query)}
+            return [
+                (ticket, steps[ticket.token].queue, self._message(steps[ticket.token]))
+                for ticket in tickets
+                if ticket.token in steps
+            ]
 
-    def _give_up(self, number: int, why: str) -> None:
+    def _message(self, step: Step) -> StepMessage | Unsendable:
+        try:
+            return message_of(step, self.settings.lease_seconds)
+        except Unsendable as error:
+            return error
+
+    def _give_up(self, ticket: Ticket, why: str) -> None:
         with self._write.begin() as session:
-            query = select(Step).where(Step.id == number, IN_FLIGHT).with_for_update()
-            step = session.scalar(query)
+            step = locked_current(session, ticket)
             if step is None:
                 return
+            attempt = step.attempt
             give_up(session, step, why, datetime.now(UTC))
-            subject = {"job": step.job_id, "step": step.kind.value, "attempt": step.attempt}
-        with about(**subject):
+        with about(job=ticket.job, step=ticket.kind.value, attempt=attempt):
             logger.error("%s", why)

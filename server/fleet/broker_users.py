@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import redis
@@ -63,25 +63,29 @@ def users_of(keys: Sequence[WorkerKey]) -> Mapping[str, tuple[str, ...]]:
 
 
 class BrokerUsers:
-    """Keeps the users in Redis equal to the keys in the database. Redis forgets users when it restarts."""
+    """Keeps the users in Redis equal to the keys in the database.
+
+    Redis forgets users when it restarts, and another dispatcher may have applied older keys.
+    """
 
     def __init__(self, client: redis.Redis) -> None:
         self._client = client
-        self._applied: tuple[str, Mapping[str, tuple[str, ...]]] | None = None
+        self._applied: Mapping[str, tuple[str, ...]] = {}
         self._refused = False
 
-    def apply(self, run: str, keys: Sequence[WorkerKey]) -> None:
-        """Apply the users if they or Redis changed. run: the ID of this run of Redis. Raises BrokerUnavailable."""
+    def apply(self, keys: Sequence[WorkerKey]) -> None:
+        """Apply the users if they or Redis changed. Raises BrokerUnavailable."""
         wanted = users_of(keys)
-        if self._applied == (run, wanted):
-            return
         try:
             with broker_errors(self._client):
-                for name in self._gone(wanted):
+                there = self._passwords()
+                if self._applied == wanted and there == {name: _passwords_in(rule) for name, rule in wanted.items()}:
+                    return
+                for name in there.keys() - wanted.keys():
                     # This also closes the connections of the user.
                     self._client.acl_deluser(name)
                 for name, rule in wanted.items():
-                    if self._passwords(name) - set(rule):
+                    if there.get(name, set()) - _passwords_in(rule):
                         # A connection with a password that no longer counts would stay open.
                         self._client.acl_deluser(name)
                     self._client.execute_command("ACL SETUSER", *rule)  # type: ignore[no-untyped-call]
@@ -93,17 +97,17 @@ class BrokerUsers:
                 logger.error("cannot make the workers' users in Redis; make them by hand: %s", error)  # noqa: TRY400
             self._refused = True
             return
-        self._applied, self._refused = (run, wanted), False
+        self._applied, self._refused = wanted, False
 
-    def _passwords(self, name: str) -> set[str]:
-        """The digests of the user's passwords in Redis, written as in a rule; none for an unknown user."""
-        found: Any = self._client.acl_getuser(name)
-        return {f"#{str(each).removeprefix('#')}" for each in found["passwords"]} if found else set()
+    def _passwords(self) -> dict[str, set[str]]:
+        """The workers' users in Redis, with the digests of their passwords."""
+        lines: Any = self._client.acl_list()
+        users = {name: _passwords_in(words) for _, name, *words in map(str.split, lines)}
+        return {name: passwords for name, passwords in users.items() if name.startswith(USER_PREFIX)}
 
-    def _gone(self, wanted: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-        users = self._client.acl_users()
-        assert isinstance(users, list)
-        return (user for user in map(str, users) if user.startswith(USER_PREFIX) and user not in wanted)
+
+def _passwords_in(rule: Sequence[str]) -> set[str]:
+    return {word for word in rule if word.startswith("#")}
 
 
 def _pattern(queue: str) -> str:

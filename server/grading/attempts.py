@@ -7,10 +7,11 @@ from the caller.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import bindparam, select
+from sqlalchemy.orm import Session, contains_eager
 
 from server.grading.models import Attempt, AttemptOutcome, Job, JobState, Step, StepState
 from server.text import storable
@@ -38,10 +39,31 @@ def locked_job(session: Session, job: int) -> Job:
     return session.scalars(query.execution_options(populate_existing=True)).one()
 
 
+_CURRENT = (
+    select(Step)
+    .join(Step.job)
+    .join(Job.exercise)
+    .join(Step.present)
+    .options(contains_eager(Step.job).contains_eager(Job.exercise), contains_eager(Step.present))
+    .order_by(Step.id)
+    .execution_options(populate_existing=True)
+)
+# Made once, because each result needs it.
+_CURRENT_OF_A_TICKET = _CURRENT.where(
+    Step.job_id == bindparam("job"), Step.kind == bindparam("kind"), Step.token == bindparam("token")
+).with_for_update(of=(Step, Attempt, Job))
+
+
 def locked_current(session: Session, ticket: Ticket) -> Step | None:
-    """Lock the step of a ticket; None if its attempt is over."""
-    step = locked_step(session, ticket.job, ticket.kind)
-    return step if step is not None and step.token == ticket.token else None
+    """Lock the step of a ticket, its attempt and its job; None if the attempt is over."""
+    given = {"job": ticket.job, "kind": ticket.kind, "token": ticket.token}
+    return session.scalar(_CURRENT_OF_A_TICKET, given)
+
+
+def locked_free(session: Session, tokens: Collection[str]) -> Sequence[Step]:
+    """Lock the steps of these attempts as `locked_current` does, without those that another process has locked."""
+    query = _CURRENT.where(Step.token.in_(tokens))
+    return session.scalars(query.with_for_update(of=(Step, Attempt, Job), skip_locked=True)).all()
 
 
 def ticket_of(step: Step) -> Ticket:
@@ -67,10 +89,9 @@ def claimed(session: Session, step: Step, worker: str, now: datetime) -> None:
     attempt = _attempt(session, step)
     attempt.worker = step.worker
     attempt.started_at = attempt.started_at or now
-    job = locked_job(session, step.job_id)
-    if job.state is JobState.QUEUED:
-        job.state = JobState.RUNNING
-        job.started_at = now
+    if step.job.state is JobState.QUEUED:
+        step.job.state = JobState.RUNNING
+        step.job.started_at = now
 
 
 def completed(session: Session, step: Step, worker: str, seconds: float | None, now: datetime) -> None:

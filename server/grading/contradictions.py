@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import Integer, bindparam, select
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.audit.service import note, recent
-from server.grading.models import Job, JobKind, JobState, judged_alike
+from server.courses.models import Exercise
+from server.grading.models import Job, JobKind, JobState
 
 _ACTION = "worker.contradicted"
 _MOST_SHOWN = 20
@@ -41,24 +42,37 @@ class Contradiction:
         return "two workers graded the same source differently: " + ", ".join(said)
 
 
+# Made once, because each result needs it.
+_LAST_ALIKE = (
+    select(Job.id, Job.verdict)
+    .where(
+        Job.source_digest == bindparam("source"),
+        Job.exercise_id.in_(select(Exercise.id).where(Exercise.digest == bindparam("exercise"))),
+        Job.device_class == bindparam("device_class"),
+        Job.arch == bindparam("arch"),
+        Job.tile.is_not_distinct_from(bindparam("tile", type_=Integer)),
+        Job.kind != JobKind.EXPERIMENT,
+        Job.state == JobState.DONE,
+        Job.verdict.not_in(_NEVER_COMPARED),
+        Job.id != bindparam("job"),
+    )
+    .order_by(Job.ended_at.desc(), Job.id.desc())
+    .limit(1)
+)
+
+
 def note_contradiction(session: Session, job: Job, now: datetime) -> Contradiction | None:
     """Compare a finished job with the last one of the same source, exercise and device; note a contradiction."""
     if job.kind is JobKind.EXPERIMENT or job.verdict in _NEVER_COMPARED:
         return None
-    query = select(Job).where(
-        Job.source_digest == job.source_digest,
-        judged_alike(job.exercise),
-        Job.device_class == job.device_class,
-        Job.arch == job.arch,
-        Job.tile.is_not_distinct_from(job.tile),
-        Job.kind != JobKind.EXPERIMENT,
-        Job.state == JobState.DONE,
-        Job.verdict.not_in(_NEVER_COMPARED),
-        Job.id != job.id,
-    )
-    other = session.scalars(query.order_by(Job.ended_at.desc(), Job.id.desc()).limit(1)).first()
-    if other is None or other.verdict is job.verdict:
+    given = {
+        "source": job.source_digest, "exercise": job.exercise.digest, "device_class": job.device_class,
+        "arch": job.arch, "tile": job.tile, "job": job.id,
+    }  # fmt: skip
+    last = session.execute(_LAST_ALIKE, given).first()
+    if last is None or last.verdict is job.verdict:
         return None
+    other = session.get_one(Job, last.id)
     pair = (_judgment(other, job), _judgment(job, other))
     if not pair[0].worker or not pair[1].worker or pair[0].worker == pair[1].worker:
         return None

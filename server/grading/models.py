@@ -170,6 +170,7 @@ class Step(Base):
     work_digest: of the work of a measure step, from worker.contract.messages.measure_digest
     not_before: until when it stays queued after a fault
     fault: why the last attempt failed, for course staff
+    present: the last attempt
     """
 
     __tablename__ = "steps"
@@ -214,6 +215,9 @@ class Step(Base):
 
     job: Mapped[Job] = relationship(back_populates="steps")
     attempts: Mapped[list[Attempt]] = relationship(order_by="Attempt.number")
+    present: Mapped[Attempt | None] = relationship(
+        primaryjoin="and_(foreign(Step.id) == Attempt.step_id, foreign(Step.attempt) == Attempt.number)", viewonly=True
+    )
 
 
 class Attempt(Base):

@@ -17,7 +17,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.database.engine import Sessions
-from server.grading.attempts import completed, given_back, kept, locked_current, locked_job
+from server.grading.attempts import completed, given_back, kept, locked_current
 from server.grading.contradictions import Contradiction, note_contradiction
 from server.grading.models import WORK_BYTES, Attempt, AttemptOutcome, Job, Step
 from server.grading.queue_order import QueueOrder
@@ -174,13 +174,13 @@ def _record(session: Session, step: Step, result: StepResult, now: datetime, pau
         give_up(session, step, f"the measure step's work is too large: {size}", now, result.worker)
         return Recorded.GIVEN_UP
     completed(session, step, result.worker, _seconds(result.seconds), now)
-    job = locked_job(session, step.job_id)
+    job = step.job
     if isinstance(checked, PackedWork):
         _queue_measure(session, job, checked, now)
         return Recorded.GOES_ON
-    written = finish(session, job, checked, now)
+    written, submission = finish(session, job, checked, now)
     session.flush()
-    update_leaderboards(session, job, written)
+    update_leaderboards(session, job, written, submission)
     return Recorded.FINAL
 
 

@@ -43,16 +43,13 @@ class Board:
     more: bool = False
 
 
-def update_leaderboards(session: Session, job: Job, result: Result) -> None:
+def update_leaderboards(session: Session, job: Job, result: Result, submission: Submission | None) -> None:
     """Update the leaderboards with a job's result, in the transaction that records the result.
 
     Only submissions count, not checks, and only for the assignment's current version of the exercise. A system error
     changes nothing.
     """
-    if job.submission_id is None or result.verdict is Verdict.SYSTEM_ERROR:
-        return
-    submission = session.get_one(Submission, job.submission_id)
-    if submission.mode is not Mode.RANK:
+    if submission is None or submission.mode is not Mode.RANK or result.verdict is Verdict.SYSTEM_ERROR:
         return
     # Transactions that record results of the same person wait here. Otherwise each would miss what the other wrote.
     session.execute(select(Person.id).where(Person.id == submission.person_id).with_for_update(key_share=True))

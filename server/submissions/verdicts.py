@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, ScalarSelect, exists, func, select
+from sqlalchemy import ColumnElement, ScalarSelect, bindparam, exists, func, select
 from sqlalchemy.orm import Session, aliased
 
 from kernels.report import Report
 from kernels.verdict import Finding, Verdict
-from server.grading.attempts import close, kept, locked_job
+from server.grading.attempts import close, kept
 from server.grading.models import MAX_ATTEMPTS, AttemptOutcome, Job, JobState, Result, Step, StepState
 from server.grading.reports import pack
 from server.grading.result_columns import columns_of
@@ -61,12 +61,11 @@ def _give_up(session: Session, step: Step, fault: str, now: datetime) -> None:
     step.state = StepState.FAILED
     step.fault = kept(fault)
     step.ended_at = now
-    job = locked_job(session, step.job_id)
-    finish(session, job, _system_error(job), now)
+    finish(session, step.job, _system_error(step.job), now)
 
 
-def finish(session: Session, job: Job, report: Report, now: datetime) -> Result:
-    """Write the verdict and the only result of a job, which the caller has locked."""
+def finish(session: Session, job: Job, report: Report, now: datetime) -> tuple[Result, Submission | None]:
+    """Write the verdict and the only result of a job, which the caller has locked. Returns its submission, too."""
     measured = report.measurement
     job.state = JobState.DONE
     job.verdict = report.verdict
@@ -83,25 +82,33 @@ def finish(session: Session, job: Job, report: Report, now: datetime) -> Result:
         **columns_of(report),
     )
     session.add(result)
-    update_judged_job(session, job)
-    return result
+    return result, update_judged_job(session, job)
 
 
-def update_judged_job(session: Session, job: Job) -> None:
+# One flush at the end writes the job, its result and the submission.
+_LOCKED = (
+    select(Submission)
+    .where(Submission.id == bindparam("number"))
+    .with_for_update(key_share=True)
+    .execution_options(populate_existing=True, autoflush=False)
+)
+
+
+def update_judged_job(session: Session, job: Job) -> Submission | None:
     """Let a finished job decide its submission's verdict, unless a later or weightier job does.
 
     The last verdict counts. A system error counts only while there is no other verdict, so a failed regrade takes
     nothing away.
     """
     if job.submission_id is None:
-        return
+        return None
     # Two jobs of one submission may end at the same time, in any order.
-    locked = select(Submission).where(Submission.id == job.submission_id).with_for_update(key_share=True)
-    submission = session.scalars(locked.execution_options(populate_existing=True)).one()
+    submission = session.scalars(_LOCKED, {"number": job.submission_id}).one()
     known = submission.judged_job_id
     if known is None or _weight(session.get_one(Job, known)) < _weight(job):
         submission.judged_job_id = job.id
         submission.verdict = job.verdict
+    return submission
 
 
 def _weight(job: Job) -> tuple[bool, int]:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from tests.faults.campaign import Plan, run
 from tests.faults.embedded import Embedded
-from tests.faults.house import House
-from tests.faults.parts import parts
+from tests.faults.house import STAND_IN, House
+from tests.faults.parts import Numbers, parts
 from tests.faults.spells import run_spells
 from tests.faults.target import Target
 from tests.faults.text import text_of
@@ -31,12 +31,21 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0.0, help="over which faults are spread; 0: by their number")
     parser.add_argument("--embedded", action="store_true", help="strike `tilelab up` with SQLite, and no PostgreSQL")
     parser.add_argument("--control", action="store_true", help="publish after commit instead, and lose some")
+    usual = Numbers()
+    parser.add_argument("--web-processes", type=int, default=usual.web_processes, help="that answer requests")
+    parser.add_argument("--dispatchers", type=int, default=usual.dispatchers)
+    parser.add_argument("--recorders", type=int, default=usual.recorders)
+    parser.add_argument("--canned", action="store_true", help="workers that only say what the source says")
+    parser.add_argument("--busy", action="store_true", help="other programs keep this machine busy: accept delays")
     parser.add_argument("--only", default="", help="faults whose names contain this")
     parser.add_argument("--spells", action="store_true", help="long ones instead, once each, under a light load")
     parser.add_argument("--keep", type=Path, help="folder for logs and database, kept")
     options = parser.parse_args()
     seconds = options.seconds or 2.5 * options.faults
-    plan = Plan(options.submissions, options.faults, options.seed, seconds, only=options.only)
+    plan = Plan(
+        options.submissions, options.faults, options.seed, seconds,
+        only=options.only, canned=options.canned, in_time=not options.busy,
+    )  # fmt: skip
     if options.control:
         # what it has lost never comes back, however long one waits
         plan = replace(plan, drain_seconds=_CONTROL_SECONDS)
@@ -66,8 +75,10 @@ def _target(folder: Path, plan: Plan, options: argparse.Namespace) -> Iterator[T
         with Embedded(folder, students=plan.students) as embedded:
             yield embedded
     else:
-        with House(folder, students=plan.students) as house:
-            house.start(parts(house, control=options.control))
+        device_class = "" if options.canned else STAND_IN
+        with House(folder, students=plan.students, device_class=device_class) as house:
+            numbers = Numbers(options.web_processes, options.dispatchers, options.recorders)
+            house.start(parts(house, numbers, control=options.control, canned=options.canned))
             yield house
 
 

@@ -30,6 +30,7 @@ class Plan:
     seconds: over which submissions and faults are spread; drain_seconds: for what is left after that
     only: part of the names of the faults that are chosen from; without: part of the names of others
     in_time: whether to be accepted again late is a failure; not where other programs keep the machine busy
+    canned: whether the workers only say what the source says
     """
 
     submissions: int
@@ -41,6 +42,7 @@ class Plan:
     only: str = ""
     without: str = ""
     in_time: bool = True
+    canned: bool = False
 
 
 @dataclass(slots=True)
@@ -69,7 +71,7 @@ def run(target: Target, plan: Plan, say: Say) -> Outcome:
     """Run a campaign in a target whose parts have been started. Stops them at the end."""
     wait_ready(target)
     begun = time.monotonic()
-    load = Load(target.url, target.tokens, kernels(), plan.submissions, plan.seconds, plan.seed)
+    load = Load(target.url, target.tokens, kernels(canned=plan.canned), plan.submissions, plan.seconds, plan.seed)
     load.start()
     struck = _strike(target, load, plan, say)
     calm = time.monotonic()
@@ -177,8 +179,8 @@ def dead(target: Target) -> list[str]:
 def _dead(target: Target) -> list[str]:
     found = []
     for name in PARTS:
-        pid = target.pid(name)
-        if pid is None or not alive(pid) or stopped(pid):
+        pids = target.pids(name)
+        if not pids or not all(alive(pid) and not stopped(pid) for pid in pids):
             found.append(f"{name} does not run at the end")
     if readiness := _readiness(target):
         found.append(f"{readiness} at the end")

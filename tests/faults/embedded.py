@@ -79,12 +79,12 @@ class Embedded:
     ) -> None:
         self._undo.close()
 
-    def pid(self, name: str) -> int | None:
-        return self._find(*_BROKERS) if name == "Redis" else self._find(_WORDS[name])
+    def pids(self, name: str) -> list[int]:
+        pid = self._find(*_BROKERS) if name == "Redis" else self._find(_WORDS[name])
+        return [] if pid is None else [pid]
 
     def workers(self) -> list[int]:
-        worker = self.pid("worker")
-        return [] if worker is None else [worker]
+        return self.pids("worker")
 
     def kill_redis(self, seconds: float) -> None:
         """Kill it; `tilelab up` has it back when it likes."""

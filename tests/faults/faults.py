@@ -8,7 +8,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -50,11 +50,12 @@ class NotRecovered(Exception):
     """Something needed a hand; the text says what."""
 
 
-def _kill(pid: int | None) -> bool:
-    if pid is None:
+def _send(number: signal.Signals, pids: Sequence[int], dice: Dice) -> bool:
+    """Send a signal to one of them."""
+    if not pids:
         return False
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(dice.choice(pids), number)
     except ProcessLookupError:
         return False
     return True
@@ -62,14 +63,22 @@ def _kill(pid: int | None) -> bool:
 
 def kill_part(name: str) -> Callable[[Target, Dice], bool]:
     """kill -9 of a part, and so of all that dies with it."""
-    return lambda target, _dice: _kill(target.pid(name))
+    return lambda target, dice: _send(signal.SIGKILL, target.pids(name), dice)
+
+
+def restart_part(name: str) -> Callable[[Target, Dice], bool]:
+    """A part ends in order, as for an upgrade."""
+    return lambda target, dice: _send(signal.SIGTERM, target.pids(name), dice)
+
+
+def _answering(target: Target) -> list[int]:
+    """The processes that answer requests."""
+    return [pid for portal in target.pids("portal") for pid in below(portal)]
 
 
 def kill_portal_process(target: Target, dice: Dice) -> bool:
     """kill -9 of a process that answers requests, perhaps between its commit and its answer."""
-    portal = target.pid("portal")
-    processes = below(portal) if portal is not None else []
-    return bool(processes) and _kill(dice.choice(processes))
+    return _send(signal.SIGKILL, _answering(target), dice)
 
 
 def _slots(target: Target) -> list[int]:
@@ -83,50 +92,43 @@ def _runners(target: Target) -> list[int]:
 
 def kill_slot(target: Target, dice: Dice) -> bool:
     """kill -9 of a process that takes steps."""
-    slots = _slots(target)
-    return bool(slots) and _kill(dice.choice(slots))
+    return _send(signal.SIGKILL, _slots(target), dice)
 
 
 def kill_runner(target: Target, dice: Dice) -> bool:
     """kill -9 of a process that runs a student's file, or is about to."""
-    runners = _runners(target)
-    return bool(runners) and _kill(dice.choice(runners))
+    return _send(signal.SIGKILL, _runners(target), dice)
 
 
-def freeze_slot(target: Target, dice: Dice) -> bool:
-    """SIGSTOP of a process that takes steps, for longer than its lease; then it goes on as if nothing had been."""
-    slots = _slots(target)
-    if not slots:
-        return False
-    _freeze(dice.choice(slots), LEASE_SECONDS * 1.5)
-    return True
+def freeze(found: Callable[[Target], Sequence[int]]) -> Callable[[Target, Dice], bool]:
+    """SIGSTOP of one of these for longer than a lease; then it goes on as if nothing had been."""
+
+    def strike(target: Target, dice: Dice) -> bool:
+        pids = found(target)
+        if pids:
+            _freeze(dice.choice(pids), LEASE_SECONDS * dice.uniform(1.0, 1.5))
+        return bool(pids)
+
+    return strike
 
 
 def freeze_part(name: str) -> Callable[[Target, Dice], bool]:
-    """SIGSTOP of a part for longer than a lease."""
-
-    def strike(target: Target, dice: Dice) -> bool:
-        pid = target.pid(name)
-        if pid is None:
-            return False
-        _freeze(pid, LEASE_SECONDS * dice.uniform(1.0, 1.5))
-        return True
-
-    return strike
+    return freeze(lambda target: target.pids(name))
 
 
 def hang_part(name: str) -> Callable[[Target, Dice], bool]:
     """SIGSTOP of a part, for good: something has to notice it and start another."""
 
     def strike(target: Target, _dice: Dice) -> bool:
-        pid = target.pid(name) if target.restarts_hanging else None
-        if pid is None:
+        pids = target.pids(name) if target.restarts_hanging else ()
+        if not pids:
             return False
+        pid = pids[0]
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
         end = time.monotonic() + NOTICED_SECONDS
         while time.monotonic() < end:
-            if target.pid(name) not in {pid, None}:
+            if set(target.pids(name)) - {pid}:
                 return True
             time.sleep(0.2)
         with contextlib.suppress(ProcessLookupError):
@@ -227,13 +229,18 @@ FAULTS: Mapping[str, Fault] = {
     for fault in (
         Fault("kill portal", 3, kill_part("portal")),
         Fault("kill portal process", 6, kill_portal_process),
+        Fault("freeze portal process", 2, freeze(_answering)),
+        Fault("restart portal", 1, restart_part("portal")),
         Fault("kill dispatcher", 8, kill_part("dispatcher")),
         Fault("freeze dispatcher", 2, freeze_part("dispatcher")),
+        Fault("restart dispatcher", 2, restart_part("dispatcher")),
         Fault("kill recorder", 8, kill_part("recorder")),
         Fault("freeze recorder", 2, freeze_part("recorder")),
+        Fault("restart recorder", 2, restart_part("recorder")),
         Fault("kill worker", 4, kill_part("worker")),
+        Fault("restart worker", 2, restart_part("worker")),
         Fault("kill slot", 8, kill_slot),
-        Fault("freeze slot", 5, freeze_slot),
+        Fault("freeze slot", 5, freeze(_slots)),
         Fault("kill runner", 8, kill_runner),
         Fault("kill Redis", 6, kill_redis),
         Fault("Redis outage", 4, redis_outage),

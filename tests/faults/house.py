@@ -51,7 +51,7 @@ class House:
 
     restarts_hanging = False
 
-    def __init__(self, folder: Path, *, students: int) -> None:
+    def __init__(self, folder: Path, *, students: int, device_class: str = STAND_IN) -> None:
         self.folder = folder
         self.temporary = folder / "tmp"
         self._undo = ExitStack()
@@ -68,7 +68,7 @@ class House:
         upgrade(engine)
         self.sessions: Sessions = sessions(engine)
         with self.sessions.begin() as session:
-            self.tokens: Sequence[str] = furnish(session, students, STAND_IN)
+            self.tokens: Sequence[str] = furnish(session, students, device_class)
             register_key(session, self.redis.worker_url, datetime.now(UTC))
         self.port = free_port()
         self.parts: dict[str, Kept] = {}
@@ -93,9 +93,9 @@ class House:
             part.stop()
         return pids
 
-    def pid(self, name: str) -> int | None:
-        """A part's process; Redis belongs to no part."""
-        return self.parts[name].pid if name in self.parts else None
+    def pids(self, name: str) -> list[int]:
+        """Of the part with this name, and of `name-2` and so on; Redis belongs to no part."""
+        return [part.pid for each, part in self.parts.items() if each.rstrip("-0123456789") == name]
 
     def workers(self) -> list[int]:
         """The processes below which students' files are run."""

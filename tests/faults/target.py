@@ -42,8 +42,8 @@ class Target(Protocol):
     def url(self) -> str:
         """Of the portal."""
 
-    def pid(self, name: str) -> int | None:
-        """The process of `portal`, `dispatcher`, `recorder`, `worker` or `Redis`; None where it is to be started."""
+    def pids(self, name: str) -> Sequence[int]:
+        """The processes of `portal`, `dispatcher`, `recorder`, `worker` or `Redis`, without those to be started."""
 
     def workers(self) -> Sequence[int]:
         """The processes below which students' files are run."""

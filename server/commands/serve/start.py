@@ -21,7 +21,7 @@ def database_from(process: str) -> tuple[Settings, Engine]:
     try:
         settings = read_settings()
         configure()
-        engine = connect(settings.database_url)
+        engine = connect(settings.database_url, repeats=True)
     except (SettingError, LogSettingError, DatabaseUnavailable) as error:
         raise SystemFault(str(error)) from error
     name_process(process=process)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from server.dispatching.attempt_watch import EMPTY_SECONDS
 from server.dispatching.connections import Connections
 from server.fleet.models import WorkerKey
 from worker.contract.claims import Claim, Stand
@@ -25,7 +26,7 @@ class StandIn:
     sent: list[StepMessage] = field(default_factory=list)
     revoked: list[Ticket] = field(default_factory=list)
     sends_left: int | None = None
-    users: tuple[str, Sequence[str]] = ("", ())
+    reserved: dict[Ticket, float] = field(default_factory=dict)
 
     @property
     def connections(self) -> Connections:
@@ -47,9 +48,14 @@ class StandIn:
         self._answer()
         return self.run, {queue: len(self.queues.get(queue, [])) for queue in queues}
 
-    def apply(self, run: str, keys: Sequence[WorkerKey]) -> None:
+    def reserve(self, tickets: Sequence[Ticket]) -> Sequence[bool]:
         self._answer()
-        self.users = (run, [key.name for key in keys])
+        free = {ticket: self.reserved.get(ticket, 0.0) <= self.time for ticket in tickets}
+        self.reserved |= {ticket: self.time + EMPTY_SECONDS for ticket in tickets if free[ticket]}
+        return list(free.values())
+
+    def apply(self, keys: Sequence[WorkerKey]) -> None:
+        self._answer()
 
     def send(self, queue: str, message: StepMessage) -> None:
         self._answer()

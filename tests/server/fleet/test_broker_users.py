@@ -63,7 +63,7 @@ def server(redis_server: RedisServer) -> Iterator[redis.Redis]:
     with connect_redis(redis_server.url) as client:
         client.flushall()
         yield client
-        BrokerUsers(client).apply("end", [key_of(A_WORKER)])
+        BrokerUsers(client).apply([key_of(A_WORKER)])
 
 
 def connected(redis_server: RedisServer, credential: Credential) -> redis.Redis:
@@ -81,7 +81,7 @@ def permitted(client: redis.Redis, command: str) -> bool:
 
 
 def test_a_stolen_address_can_do_what_the_table_says(redis_server, server):
-    BrokerUsers(server).apply("run", [key_of(MINE), key_of(OTHER)])
+    BrokerUsers(server).apply([key_of(MINE), key_of(OTHER)])
     server.lpush("cpu", "a message")
     with connected(redis_server, MINE) as stolen:
         found = {what: permitted(stolen, command) for what, command, _ in ATTEMPTS}
@@ -104,10 +104,10 @@ def test_no_command_of_a_worker_is_for_administrators(server):
 
 def test_a_user_of_a_key_that_ended_is_gone_with_its_connections(redis_server, server):
     users = BrokerUsers(server)
-    users.apply("run", [key_of(MINE), key_of(OTHER)])
+    users.apply([key_of(MINE), key_of(OTHER)])
     with connected(redis_server, MINE) as mine, connected(redis_server, OTHER) as other:
         assert mine.ping()
-        users.apply("run", [key_of(OTHER)])
+        users.apply([key_of(OTHER)])
         assert other.ping()
         with pytest.raises(redis.AuthenticationError):
             mine.ping()
@@ -115,18 +115,18 @@ def test_a_user_of_a_key_that_ended_is_gone_with_its_connections(redis_server, s
 
 def test_a_password_that_ended_closes_its_connections_but_a_second_one_does_not(redis_server, server):
     users = BrokerUsers(server)
-    users.apply("run", [key_of(MINE)])
+    users.apply([key_of(MINE)])
     with connected(redis_server, MINE) as mine:
         assert mine.ping()
-        users.apply("run", [key_of(MINE, "new"), key_of(MINE)])
+        users.apply([key_of(MINE, "new"), key_of(MINE)])
         assert mine.ping()
-        BrokerUsers(server).apply("run", [key_of(MINE, "new")])
+        BrokerUsers(server).apply([key_of(MINE, "new")])
         with pytest.raises(redis.AuthenticationError):
             mine.ping()
 
 
 def test_both_passwords_of_a_replaced_key_are_valid(redis_server, server):
-    BrokerUsers(server).apply("run", [key_of(MINE, "new"), key_of(MINE)])
+    BrokerUsers(server).apply([key_of(MINE, "new"), key_of(MINE)])
     for password in ("", "new"):
         url = as_worker(redis_server.url, MINE)
         url = url.replace(url.split(":")[2].split("@")[0], password) if password else url
@@ -136,20 +136,30 @@ def test_both_passwords_of_a_replaced_key_are_valid(redis_server, server):
 
 def test_users_come_back_after_redis_forgot_them(redis_server, server):
     users = BrokerUsers(server)
-    users.apply("first", [key_of(MINE)])
+    users.apply([key_of(MINE)])
     server.acl_deluser("worker-mine")
-    users.apply("first", [key_of(MINE)])
-    assert "worker-mine" not in server.acl_users()
-    users.apply("second", [key_of(MINE)])
+    users.apply([key_of(MINE)])
     assert "worker-mine" in server.acl_users()
 
 
+def test_the_users_of_a_dispatcher_that_slept_do_not_stay(redis_server, server):
+    awake, slept = BrokerUsers(server), BrokerUsers(server)
+    awake.apply([key_of(MINE, "new"), key_of(A_WORKER)])
+    slept.apply([key_of(MINE), key_of(OTHER), key_of(A_WORKER)])
+    with connected(redis_server, MINE) as old:
+        assert old.ping()
+        awake.apply([key_of(MINE, "new"), key_of(A_WORKER)])
+        with pytest.raises(redis.AuthenticationError):
+            old.ping()
+    assert "worker-other" not in server.acl_users()
+
+
 def test_a_redis_that_refuses_to_make_users_is_reported_once(redis_server, server, caplog):
-    BrokerUsers(server).apply("run", [key_of(MINE)])
+    BrokerUsers(server).apply([key_of(MINE)])
     with connected(redis_server, MINE) as powerless:
         users = BrokerUsers(powerless)
-        users.apply("run", [key_of(OTHER)])
-        users.apply("run", [key_of(OTHER)])
+        users.apply([key_of(OTHER)])
+        users.apply([key_of(OTHER)])
     assert len([record for record in caplog.records if record.levelname == "ERROR"]) == 1
 
 
