@@ -38,7 +38,7 @@ from kernels.device.ptx.module import Instruction, Malformed, Symbol
 from kernels.device.ptx.program import ENDS
 from kernels.device.state.findings import Described
 from kernels.device.state.geometry import WARP
-from kernels.device.state.machine import EXIT, Machine
+from kernels.device.state.machine import EMPTY, EXIT, Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.unset_values import BRANCH
 from kernels.device.state.values import INTEGER
@@ -349,9 +349,18 @@ class ChunkRun:
     def _execute(self, block: CodeBlock, mask: Mask | None) -> None:
         machine = self._machine
         unset = machine.unset
-        for step in block.steps:
+        for stretch in block.stretches:
+            if stretch.quick is None or unset.origins or not stretch.quick(machine, mask):
+                self._step_by_step(stretch.steps, mask)
+
+    def _step_by_step(self, steps: Sequence[LoweredStep], mask: Mask | None) -> None:
+        machine = self._machine
+        unset = machine.unset
+        for step in steps:
             if not unset.origins:
                 step.run(machine, mask)
+                for number in step.spent:
+                    machine.registers[number] = EMPTY
                 continue
             # The instruction may change its own guard.
             guarded = self._guarded(step.pc, mask)
