@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from bench.gpu.gpu_verdicts import Outcome, judge_alone
+from bench.gpu.machine import measured_by
 from bench.gpu.section import Data, Run, table
 from bench.gpu.subjects import corpus
 from kernels.wording import plural
@@ -36,7 +37,7 @@ def run(section: Run) -> None:
                 section.keep(_text(data), data, done=False)
 
     with section.machine.spares(3) as spares:
-        judge_alone(section.machine, subjects, spares, told)
+        judge_alone(section.machine, subjects, measured_by(spares), told)
     section.keep(_text(data), data)
 
 

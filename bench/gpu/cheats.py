@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import statistics
 
 from bench.gpu.gpu_verdicts import Outcome, judge_alone
+from bench.gpu.machine import Machine, grade_first, measured_between, measured_by
 from bench.gpu.section import Data, Run, table
-from bench.gpu.subjects import Cheat, cheats
+from bench.gpu.subjects import RIGHT, Cheat, cheats
+from kernels.wording import plural
 from worker.bench.backlog import Graded, work_off
+from worker.contract.measure_work import MeasureRequest, MeasureResponse
+from worker.gpu.spares import Spares
 
+_WAYS = {"grade": "whole grade", "gpu": "GPU alone", "used": "in a used process"}
 _TEXT = """\
 `tests/cheats` has two kinds of kernels. A cheat tries to get a result accepted without computing it, to reach the
-judge, or to cause damage. A trick is correct, and must not be faster than honest work. Each kernel is graded twice:
-like a submission, and by the GPU alone, without the CPU device's check."""
+judge, or to cause damage. A trick is correct, and must not be faster than honest work. Each kernel is graded three
+times: like a submission, and twice by the GPU alone, without the CPU device's check. The second time, the
+same process measures a correct kernel before, and again after if it goes on."""
 
 
 def run(section: Run) -> None:
@@ -35,28 +42,55 @@ def run(section: Run) -> None:
             rows[cheat.subject.name]["seconds"] = round(outcome.seconds, 2)
         _keep(section, chosen, rows, cheat, "gpu", outcome.verdict)
 
+    def used(outcome: Outcome) -> None:
+        _keep(section, chosen, rows, by_name[outcome.subject.name], "used", outcome.verdict)
+
+    subjects, after = [each.subject for each in chosen], list[float]()
     with machine.spares(3) as spares:
-        judge_alone(machine, [each.subject for each in chosen], spares, alone)
-    section.keep(_text(rows), {"rows": rows, "cheats": len(chosen)})
+        judge_alone(machine, subjects, measured_by(spares), alone)
+        right = right_request(machine, spares)
+        judge_alone(machine, subjects, measured_between(spares, right, after), used)
+        before = [speed.ms_median for _ in after if (speed := measured_by(spares)(right).measurement) is not None]
+    section.keep([*_text(rows), "", _change(before, after)], {"rows": rows, "cheats": len(chosen), "after": after})
+
+
+def right_request(machine: Machine, spares: Spares) -> MeasureRequest:
+    """Return the request to measure a correct kernel."""
+    asked: list[MeasureRequest] = []
+
+    def measure(request: MeasureRequest) -> MeasureResponse:
+        asked.append(request)
+        return measured_by(spares)(request)
+
+    grade_first(machine, RIGHT, measure)
+    return asked[0]
+
+
+def _change(before: list[float], after: list[float]) -> str:
+    change = statistics.median(after) / statistics.median(before) - 1 if before and after else 0.0
+    return (
+        f"After {plural(len(after), 'kernel')} the process went on. The median of the correct kernel's speeds there is"
+        f" {change:+.2%} longer than in new processes. The goal is at most 0.1 %."
+    )
 
 
 def _keep(section: Run, chosen: list[Cheat], rows: dict[str, Data], cheat: Cheat, by: str, found: str) -> None:
     name = cheat.subject.name
-    as_said = "as expected" if found in getattr(cheat, by) else "NOT as expected"
-    section.say(f"{name}, {'whole grade' if by == 'grade' else 'GPU alone'}: {found}, {as_said}")
+    expected = cheat.grade if by == "grade" else cheat.gpu
+    as_said = "as expected" if found in expected else "NOT as expected"
+    section.say(f"{name}, {_WAYS[by]}: {found}, {as_said}")
     with section.lock:
-        rows[name][by] = {"expected": sorted(getattr(cheat, by)), "found": found}
+        rows[name][by] = {"expected": sorted(expected), "found": found}
         section.keep(_text(rows), {"rows": rows, "cheats": len(chosen)}, done=False)
 
 
 def _text(rows: dict[str, Data]) -> list[str]:
-    head = ["cheat", "kind", "whole grade", "GPU alone", "s on the GPU alone"]
+    head = ["cheat", "kind", *_WAYS.values(), "s on the GPU alone"]
     cells = [
         [
             f"`{name}`",
             row["kind"] if row["honesty"] == "cheat" else f"{row['kind']} ({row['honesty']})",
-            _cell(row.get("grade")),
-            _cell(row.get("gpu")),
+            *(_cell(row.get(by)) for by in _WAYS),
             f"{row['seconds']:.2f}" if "seconds" in row else "-",
         ]
         for name, row in sorted(rows.items(), key=lambda item: (item[1]["honesty"], item[0]))
@@ -72,17 +106,16 @@ def _cell(outcome: Data | None) -> str:
 
 
 def _sums(rows: dict[str, Data]) -> list[str]:
-    whole = [row["grade"] for row in rows.values() if "grade" in row]
-    alone = [row["gpu"] for row in rows.values() if "gpu" in row]
+    ways = [[row[by] for row in rows.values() if by in row] for by in _WAYS]
     cheating = {name: row for name, row in sorted(rows.items()) if row["honesty"] == "cheat"}
     accepted = [name for name, row in cheating.items() if row.get("grade", {}).get("found") == "accepted"]
     slipped = [name for name, row in cheating.items() if row.get("gpu", {}).get("found") == "accepted"]
-    faults = sum(each["found"].startswith(("none", "system_error")) for each in (*whole, *alone))
-    as_said = [sum(each["found"] in each["expected"] for each in side) for side in (whole, alone)]
+    faults = sum(each["found"].startswith(("none", "system_error")) for way in ways for each in way)
+    as_said = [f"{sum(each['found'] in each['expected'] for each in way)} of {len(way)}" for way in ways]
     sums = (
         f"Of {len(cheating)} cheats, the whole grade accepts {len(accepted)}{_named(accepted)}; the GPU alone would"
-        f" accept {len(slipped)}{_named(slipped)}. {as_said[0]} of {len(whole)} verdicts of the whole grade and"
-        f" {as_said[1]} of {len(alone)} of the GPU alone are as expected. System errors: {faults}."
+        f" accept {len(slipped)}{_named(slipped)}. Verdicts as expected: whole grade {as_said[0]}, GPU alone"
+        f" {as_said[1]}, in a used process {as_said[2]}. System errors: {faults}."
     )
     return [sums]
 

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from bench.gpu.machine import Machine, Unchecked
+from bench.gpu.machine import Machine, Measure, Unchecked
 from bench.gpu.subjects import Subject
 from kernels.report import Report
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
-from worker.gpu.spares import Spares
 from worker.steps.grading import grade
 from worker.supervision.cores import cores
 
@@ -33,13 +32,13 @@ class Outcome:
 
 
 def judge_alone(
-    machine: Machine, subjects: Sequence[Subject], spares: Spares, told: Callable[[Outcome], None] = lambda _: None
+    machine: Machine, subjects: Sequence[Subject], measure: Measure, told: Callable[[Outcome], None] = lambda _: None
 ) -> list[Outcome]:
     """Judge kernels by the GPU alone, in their order."""
     gpu = threading.Lock()
 
     def one(subject: Subject) -> Outcome:
-        outcome = _judge(machine, subject, spares, gpu)
+        outcome = _judge(machine, subject, measure, gpu)
         told(outcome)
         return outcome
 
@@ -47,22 +46,22 @@ def judge_alone(
         return list(pool.map(one, subjects))
 
 
-def _judge(machine: Machine, subject: Subject, spares: Spares, gpu: threading.Lock) -> Outcome:
+def _judge(machine: Machine, subject: Subject, measure: Measure, gpu: threading.Lock) -> Outcome:
     seconds = 0.0
     reached = False
 
-    def measure(request: MeasureRequest) -> MeasureResponse:
+    def alone(request: MeasureRequest) -> MeasureResponse:
         nonlocal seconds, reached
-        with gpu, spares.take() as runner:
-            reached, ready = True, time.monotonic()
+        with gpu:
+            reached, begun = True, time.monotonic()
             try:
-                return runner.measure(request)
+                return measure(request)
             finally:
-                seconds = time.monotonic() - ready
+                seconds = time.monotonic() - begun
 
     began = time.monotonic()
     try:
-        with Unchecked(measure) as stages:
+        with Unchecked(alone) as stages:
             report: Report = grade(machine.job(subject), stages)
     except Exception as error:  # noqa: BLE001 - one kernel must not end the section
         taken = time.monotonic() - began

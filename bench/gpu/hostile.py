@@ -10,12 +10,10 @@ from pathlib import Path
 from statistics import median
 
 from bench.gpu.gpu_verdicts import judge_alone
-from bench.gpu.machine import Machine, grade_again, grade_first, measured_by
+from bench.gpu.machine import Machine, Measure, grade_again, grade_first, measured_by
 from bench.gpu.section import Data, Run, percent, table
-from bench.gpu.subjects import Subject, cheats
-from kernels.exercise import find_exercise
+from bench.gpu.subjects import RIGHT, Subject, cheats
 from worker.gpu.nvml import NoGPU, memory_used, processes
-from worker.gpu.spares import Spares
 
 NUMBER = 200
 BATCH = 25
@@ -31,21 +29,20 @@ left on the machine, before the worker starts and after it has ended."""
 def run(section: Run) -> None:
     """Count, measure, attack, measure, count."""
     machine, number = section.machine, section.options.get("hostile", NUMBER)
-    right = Subject("tiled, 32x32", find_exercise("tiled", ()).solution.read_bytes(), tile=32)
     data: Data = {"number": number, "verdicts": {}, "left before": _left(machine)}
     hostile = list(itertools.islice(itertools.cycle(_hostile()), number))
     with machine.spares() as spares:
         measure = measured_by(spares)
-        report, known = grade_first(machine, right, measure)
+        report, known = grade_first(machine, RIGHT, measure)
         section.say(f"the solution of tiled: {report.verdict}")
 
         def measured() -> list[float]:
-            again = [grade_again(machine, right, known, measure).measurement for _ in range(MEASUREMENTS)]
+            again = [grade_again(machine, RIGHT, known, measure).measurement for _ in range(MEASUREMENTS)]
             return [each.ms_median for each in again if each is not None]
 
         data["before"] = measured()
         for start in range(0, number, BATCH):
-            _attack(machine, hostile[start : start + BATCH], spares, data)
+            _attack(machine, hostile[start : start + BATCH], measure, data)
             section.say(f"{min(start + BATCH, number)} of {number} hostile kernels")
             section.keep(_text(data), data, done=False)
         data["after"] = measured()
@@ -57,8 +54,8 @@ def _hostile() -> list[Subject]:
     return [each.subject for each in cheats() if each.honesty == "cheat"]
 
 
-def _attack(machine: Machine, batch: list[Subject], spares: Spares, data: Data) -> None:
-    for outcome in judge_alone(machine, batch, spares):
+def _attack(machine: Machine, batch: list[Subject], measure: Measure, data: Data) -> None:
+    for outcome in judge_alone(machine, batch, measure):
         verdict = outcome.verdict if outcome.reached else f"{outcome.verdict} (never reached the GPU)"
         data["verdicts"][verdict] = data["verdicts"].get(verdict, 0) + 1
 

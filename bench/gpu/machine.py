@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -242,6 +243,30 @@ def measured_by(spares: Spares) -> Measure:
             return runner.measure(request)
         finally:
             runner.close()
+
+    return measure
+
+
+@contextlib.contextmanager
+def measured_in_one(machine: Machine) -> Iterator[Measure]:
+    """Measure all requests in one process."""
+    with Runner(machine.gpus[0], machine.prepare) as runner:
+        yield lambda request: runner.measure(request, last=False)
+
+
+def measured_between(spares: Spares, right: MeasureRequest, after: list[float]) -> Measure:
+    """Measure each request in a process that has measured a right kernel. If it goes on, it measures this once more.
+
+    after: gets the milliseconds of the right kernel after another one
+    """
+
+    def measure(request: MeasureRequest) -> MeasureResponse:
+        with spares.take() as runner:
+            runner.measure(right, last=False)
+            answer = runner.measure(request, last=False)
+            if answer.measurement is not None and (again := runner.measure(right).measurement) is not None:
+                after.append(again.ms_median)
+            return answer
 
     return measure
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import itertools
 import statistics
 
-from bench.gpu.machine import Known, Measure, grade_again, grade_first, measured_by, measured_quietly, speed_at
+from bench.gpu.machine import (
+    Known,
+    Measure,
+    grade_again,
+    grade_first,
+    measured_by,
+    measured_in_one,
+    measured_quietly,
+    speed_at,
+)
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import Subject, ladder
 
@@ -13,24 +22,28 @@ ROUNDS = 10
 WIDTHS = (2048, 4096)
 MOST_SPREAD = 0.003
 
+_KINDS = "quiet", "busy", "used"
 Times = dict[str, dict[int, list[float]]]
 
 _TEXT = """\
 Each rung of the ladder is compiled and checked once. Then {rounds} rounds follow, each with one measurement of every
-rung. Each measurement has a new process, a new context and new inputs. **Quiet** means that nothing else runs on the
-machine. **Busy** means that the next processes start at the same time, as in a busy worker. The coefficient of
-variation, cv, is the standard deviation of the {rounds} medians divided by their mean."""
+rung with new inputs. **Quiet** means that nothing else runs on the machine. **Busy** means that the next processes
+start at the same time, as in a busy worker. Each measurement then has a new process. **Used** means that one process
+measures all rungs in turn. The coefficient of variation, cv, is the standard deviation of the {rounds} medians divided
+by their mean."""
 
 
 def run(section: Run) -> None:
     """Measure rounds on a quiet machine, then on a busy one."""
     rounds, machine = section.options.get("rounds", ROUNDS), section.machine
-    data: Data = {"rounds": rounds, "quiet": {}, "busy": {}}
+    data: Data = {"rounds": rounds, **{kind: {} for kind in _KINDS}}
     known = _check(section, measured_quietly(machine))
     if section.options.get("quiet", 1):
         _measure(section, "quiet", known, measured_quietly(machine), rounds, data)
     with machine.spares() as spares:
         _measure(section, "busy", known, measured_by(spares), rounds, data)
+    with measured_in_one(machine) as measure:
+        _measure(section, "used", known, measure, rounds, data)
     section.keep(_text(data), data)
 
 
@@ -89,8 +102,8 @@ def _swaps(times: Times, width: int) -> list[str]:
 
 def _text(data: Data) -> list[str]:
     lines = [_TEXT.format(rounds=data["rounds"])]
-    for kind in ("quiet", "busy"):
-        times: Times = data[kind]
+    for kind in _KINDS:
+        times: Times = data.get(kind, {})
         widths = sorted({width for each in times.values() for width in each})
         if not widths:
             continue

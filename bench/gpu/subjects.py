@@ -31,6 +31,9 @@ class Subject:
     expected: str = "accepted"
 
 
+RIGHT = Subject("tiled, 32x32", find_exercise("tiled").solution.read_bytes(), tile=32)
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """One row of the reference. `gflops` by Width."""

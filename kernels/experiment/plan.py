@@ -164,10 +164,6 @@ class PointPlan:
         tunes = self.design.kind is DesignKind.TUNE
         return min(self.design.points, len(self.points)) if tunes else len(self.points)
 
-    @property
-    def in_module_variables(self) -> bool:
-        return any(operand.binding.is_variable for operand in self._exercise.operands)
-
     def point(self, number: int) -> PlannedPoint:
         point = self.points[number]
         changed = change(point.params, self._roles[point.kernel], self._exercise)

@@ -101,7 +101,6 @@ def check_work_of(step: Step, source: str) -> CheckWork:
         tile=job.tile,
         evidence=changed.evidence,
         repeats=changed.repeats,
-        kernel=f"{job.experiment_id}/{changed.kernel}" if changed.kernel else "",
     )
 
 

@@ -277,8 +277,7 @@ def _begun(
         return Begun(point, variant, text, rejected(plan, point, reason, moment), None)
     definition = plan.definition(point, passed)
     judged_by = read_exercise(exercise.name, definition).digest
-    repeats, kernel = _repeats(plan.measure), point.point.kernel
-    changed = ChangedCheck(definition, judged_by, plan.measure.counts, repeats, kernel)
+    changed = ChangedCheck(definition, judged_by, plan.measure.counts, _repeats(plan.measure))
     return Begun(point, variant, text, None, changed)
 
 

@@ -18,14 +18,12 @@ class ChangedCheck:
 
     evidence: whether an accepted kernel is counted too
     repeats: of its measurement; None for the usual number
-    kernel: the experiment's kernel that the point changes
     """
 
     definition: str
     digest: str
     evidence: bool
     repeats: Repeats | None = None
-    kernel: str = ""
 
 
 def pack_changed(changed: ChangedCheck) -> bytes:

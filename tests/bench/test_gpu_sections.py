@@ -115,7 +115,7 @@ def test_cheats_that_were_accepted_are_named():
     (sums,) = cheats._sums(rows)
     assert "Of 2 cheats, the whole grade accepts 1 (`bad`)" in sums
     assert "the GPU alone would accept 1 (`good`)" in sums
-    assert "1 of 2 verdicts of the whole grade and 2 of 2 of the GPU alone" in sums
+    assert "whole grade 1 of 2, GPU alone 2 of 2, in a used process 0 of 0" in sums
     assert "**accepted**, not wrong_answer" in "\n".join(cheats._text(rows))
 
 

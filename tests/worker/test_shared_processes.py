@@ -1,8 +1,7 @@
-"""Works of one kernel of an experiment follow each other in one GPU process; the processes are made up."""
+"""Kernels that both devices accept follow each other in one GPU process; the processes are made up."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -24,12 +23,13 @@ from worker.workplaces.workplace import ABORTED
 pytestmark = linux
 
 FINE = Report(Verdict.ACCEPTED, "fine", "tiled", "cpu", "sm_90", 16)
+OPEN = replace(FINE, verdict=Verdict.UNSUPPORTED)
 PLAN = make_plan(find_exercise("tiled"), None, 16, "5eed" * 8)
 WRONG = Finding(Verdict.WRONG_ANSWER, "wrong")
 
 
-def done(place: GpuPlace, kernel: str) -> StepResult:
-    work = MeasureWork(MeasureRequest(PLAN, (), None, (), "gflops"), FINE, (), compared=True, kernel=kernel)
+def done(place: GpuPlace, report: Report = FINE) -> StepResult:
+    work = MeasureWork(MeasureRequest(PLAN, (), None, (), "gflops"), report, (), compared=True)
     return place.do(measure_message(pack_work(work)), "a worker", lambda _: None)
 
 
@@ -50,57 +50,65 @@ def crash(_: MeasureRequest) -> MeasureResponse:
     raise SandboxFailure(Failure.CRASH, "it died")
 
 
-def verdicts(place: GpuPlace, *kernels: str) -> list[Verdict | None]:
-    results = [done(place, kernel) for kernel in kernels]
+def verdicts(place: GpuPlace, *reports: Report) -> list[Verdict | None]:
+    results = [done(place, report) for report in reports]
     return [each.report.verdict if each.report is not None else None for each in results]
 
 
-@pytest.mark.parametrize(
-    ("kernels", "processes"),
-    [
-        (["1/a.cu", "1/a.cu", "1/a.cu"], 1),
-        (["1/a.cu", "1/b.cu", "1/a.cu"], 3),
-        (["1/a.cu", "2/a.cu"], 2),
-        (["", ""], 2),
-        (["1/a.cu", "", "1/a.cu"], 3),
-    ],
-)
-def test_only_works_of_the_same_kernel_share_a_process(kernels, processes):
+def test_accepted_kernels_share_a_process():
     supply = Supply(measured)
     place = GpuPlace(supply)
-    assert verdicts(place, *kernels) == [Verdict.ACCEPTED] * len(kernels)
-    assert len(supply.runners) == processes
+    assert verdicts(place, *[FINE] * 3) == [Verdict.ACCEPTED] * 3
+    assert len(supply.runners) == 1
     place._drop()
-    wait_until(lambda: all(runner.closed_by for runner in supply.runners))
+    wait_until(lambda: supply.runners[0].closed_by)
+
+
+def test_a_process_ends_after_a_kernel_that_the_cpu_device_could_not_judge():
+    supply = Supply(measured)
+    verdicts(GpuPlace(supply), FINE, OPEN, FINE)
+    assert len(supply.runners) == 2
+
+
+def test_a_process_whose_memory_a_kernel_can_reach_ends():
+    def answer(request: MeasureRequest) -> MeasureResponse:
+        made = measured(request)
+        assert made.measurement is not None
+        environment = replace(made.measurement.environment, host_memory=True)
+        return replace(made, measurement=replace(made.measurement, environment=environment))
+
+    supply = Supply(answer)
+    verdicts(GpuPlace(supply), FINE, FINE)
+    assert len(supply.runners) == 2
 
 
 def test_a_process_ends_after_its_last_work(monkeypatch):
     monkeypatch.setattr(workplace_gpu, "MOST_WORKS", 2)
     supply = Supply(measured)
-    verdicts(GpuPlace(supply), *["1/a.cu"] * 5)
+    verdicts(GpuPlace(supply), *[FINE] * 5)
     assert len(supply.runners) == 3
 
 
 @pytest.mark.parametrize("trouble", [wrong, crash])
 def test_what_a_used_process_does_not_measure_is_judged_again_in_a_new_one(trouble):
     supply = scripted(measured, trouble, measured, measured)
-    assert verdicts(GpuPlace(supply), *["1/a.cu"] * 3) == [Verdict.ACCEPTED] * 3
+    assert verdicts(GpuPlace(supply), *[FINE] * 3) == [Verdict.ACCEPTED] * 3
     assert len(supply.runners) == 2
 
 
 def test_a_wrong_kernel_is_wrong_in_a_new_process_too():
     supply = scripted(measured, wrong, wrong, measured)
     place = GpuPlace(supply)
-    assert verdicts(place, *["1/a.cu"] * 3) == [Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.ACCEPTED]
+    assert verdicts(place, *[FINE] * 3) == [Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.ACCEPTED]
     assert len(supply.runners) == 3
 
 
 def test_a_used_process_that_died_is_replaced():
     supply = Supply(measured)
     place = GpuPlace(supply)
-    verdicts(place, "1/a.cu")
+    verdicts(place, FINE)
     supply.runners[0].usable = False
-    assert verdicts(place, "1/a.cu") == [Verdict.ACCEPTED]
+    assert verdicts(place, FINE) == [Verdict.ACCEPTED]
     assert len(supply.runners) == 2
 
 
@@ -113,25 +121,16 @@ def test_an_aborted_or_lost_process_is_not_kept():
         return measured(request)
 
     aborts.answer = abort
-    assert done(place, "1/a.cu").fault == ABORTED
+    assert done(place).fault == ABORTED
     wait_until(lambda: aborts.runners[0].closed_by)
 
     lost = Supply(lambda request: replace(measured(request), lost=True))
-    assert verdicts(GpuPlace(lost), "1/a.cu", "1/a.cu") == [Verdict.ACCEPTED] * 2
+    assert verdicts(GpuPlace(lost), FINE, FINE) == [Verdict.ACCEPTED] * 2
     assert len(lost.runners) == 2
-
-
-def test_matrices_in_module_variables_need_a_process_each(monkeypatch):
-    supply = Supply(measured)
-    case = PLAN.cases[0]
-    named = replace(case, matrices=tuple(replace(each, symbol="M") for each in case.matrices))
-    monkeypatch.setattr(sys.modules[__name__], "PLAN", replace(PLAN, cases=(named,)))
-    verdicts(GpuPlace(supply), "1/a.cu", "1/a.cu")
-    assert len(supply.runners) == 2
 
 
 def test_a_process_that_fails_at_once_is_a_fault():
     supply = scripted(crash, measured)
     place = GpuPlace(supply)
     place._drop = lambda: None  # type: ignore[method-assign]
-    assert verdicts(place, "1/a.cu", "1/a.cu") == [None, Verdict.ACCEPTED]
+    assert verdicts(place, FINE, FINE) == [None, Verdict.ACCEPTED]

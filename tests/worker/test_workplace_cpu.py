@@ -70,13 +70,12 @@ def same(report: Report) -> Report:
 def test_an_accepted_kernel_is_counted_and_left_to_a_gpu(place):
     told: list[str] = []
     place.prepare()
-    result = place.do(check_message(kernel="7/my.cu"), WORKER, told.append)
+    result = place.do(check_message(), WORKER, told.append)
 
     assert (result.fault, result.worker, result.ticket) == ("", WORKER, check_message().ticket)
     assert result.report is None
     assert result.measure is not None
     work = left_open(result)
-    assert work.kernel == "7/my.cu"
     assert work.report.verdict is result.measure.verdict is Verdict.ACCEPTED
     assert work.report.evidence.totals is not None
     assert set(work.report.seconds) == {"read", "compile", "check", "count"}

@@ -22,7 +22,7 @@ from worker.contract.measure_work import MeasureRequest, Repeats
 
 T = TypeVar("T")
 
-VERSION = 8
+VERSION = 9
 """The messages' version. A worker refuses other versions. Raise it when a field changes."""
 
 MESSAGE_BYTES = 16 * 2**20
@@ -95,8 +95,6 @@ class CheckWork:
     device_class: measured there if it passes; "" to measure nothing
     evidence: analyse an accepted kernel further
     repeats: of the measurement; None for the usual number
-    kernel: the kernel of an experiment that this work changes. Works with the same name may share a GPU process. ""
-        for a process of its own.
     """
 
     source: str
@@ -107,7 +105,6 @@ class CheckWork:
     tile: int | None = None
     evidence: bool = True
     repeats: Repeats | None = None
-    kernel: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +113,13 @@ class MeasureWork:
 
     report: of the check; digests: of the checked PTX, by module
     compared: the exercise defines the correct result
-    kernel, source: as in CheckWork
+    source: as in CheckWork
     """
 
     request: MeasureRequest
     report: Report
     digests: tuple[str, ...]
     compared: bool
-    kernel: str = ""
     source: str = ""
 
 

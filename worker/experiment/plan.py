@@ -42,7 +42,6 @@ class Plan(PointPlan):
             tile=planned.change.tile,
             evidence=self.measure.counts,
             repeats=_repeats(self.measure),
-            kernel=planned.point.kernel,
         )
 
 

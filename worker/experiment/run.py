@@ -41,13 +41,9 @@ def check_slots(gpus: int, *, counts: bool) -> int:
     return max(1, most if counts or not gpus else min(most, 2 * cores() // 3))
 
 
-def processes(plan: Plan, left: Sequence[int]) -> int | None:
-    """How many GPU processes points of one kernel need if all are correct.
-
-    None for any number: several kernels alternate, or matrices in module variables need a process for each point
-    """
-    kernels = {plan.point(number).point.kernel for number in left}
-    return -(-len(left) // MOST_WORKS) if len(kernels) == 1 and not plan.in_module_variables else None
+def processes(left: int) -> int:
+    """How many GPU processes so many points need if all are correct."""
+    return -(-left // MOST_WORKS)
 
 
 def missing(plan: Plan, results: Iterable[PointResult]) -> list[int]:

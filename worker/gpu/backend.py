@@ -160,6 +160,9 @@ class Backend(Protocol):
 
     def release(self) -> None: ...
 
+    def reset(self) -> None:
+        """Unload all modules, and release all memory and overwrite it. So nothing is left of the kernels that ran."""
+
     def fill(self, memory: Memory, word: int) -> None: ...
 
     def write(self, memory: Memory, values: NDArray[Any]) -> None:

@@ -133,6 +133,11 @@ class CpuBackend:
         self._arrays = {place: array for place, array in self._arrays.items() if place in kept}
         self._guarded.clear()
 
+    def reset(self) -> None:
+        self.wait()
+        self._modules.clear()
+        self.release()
+
     def fill(self, memory: Memory, word: int) -> None:
         self._words(memory)[:] = word & 0xFFFF_FFFF
 

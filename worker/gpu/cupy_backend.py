@@ -117,7 +117,7 @@ class CupyBackend:
         self._arena_bytes = min(_ARENA_BYTES, facts["totalGlobalMem"] // _ARENA_SHARE)
         self._arena = runtime.malloc(self._arena_bytes)
         self._used = 0
-        self._more: list[int] = []
+        self._more: list[Memory] = []
         self._more_words = _FLUSH_CACHES * facts["l2CacheSize"] // 4
         self._more_than_caches = runtime.malloc(4 * self._more_words)
         self._modules: dict[int, tuple[Code, int]] = {}
@@ -143,8 +143,9 @@ class CupyBackend:
         if end <= self._arena_bytes:
             self._used = end
         else:
-            more = _asked(lambda: runtime.malloc(size + 2 * margin + alignment))
-            self._more.append(more)
+            whole = size + 2 * margin + alignment
+            more = _asked(lambda: runtime.malloc(whole))
+            self._more.append(Memory(more, whole // 4))
             place = _aligned(more + margin, alignment)
         return Memory(place, words)
 
@@ -156,9 +157,20 @@ class CupyBackend:
 
     def release(self) -> None:
         self._used = 0
-        for place in self._more:
-            runtime.free(place)
+        for memory in self._more:
+            runtime.free(memory.place)
         self._more.clear()
+
+    def reset(self) -> None:
+        self.wait()
+        for memory in (*self._more, Memory(self._arena, self._arena_bytes // 4)):
+            self.fill(memory, 0)
+        self.release()
+        for _, module in self._modules.values():
+            driver.moduleUnload(module)
+        self._modules.clear()
+        self._flush()
+        self.wait()
 
     def fill(self, memory: Memory, word: int) -> None:
         self._start()

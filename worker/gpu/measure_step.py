@@ -73,13 +73,7 @@ def measure(
         job.leave_out_ranking(request.ranking)
     else:
         job.measure_ranking(request.ranking, bench)
-    answer = job.response()
-    if answer.measurement is not None:
-        # for the next request; otherwise the device would count as busy until then
-        with contextlib.suppress(DeviceFault):
-            backend.wait()
-        judge.release()
-    return answer
+    return job.response()
 
 
 def _effort(request: MeasureRequest) -> Effort:

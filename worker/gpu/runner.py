@@ -70,6 +70,7 @@ def serve(backend: Backend, answers: int, quiet: Quiet = NOBODY_ELSE) -> None:
     job = Job(backend, ask, quiet)
     for line in lines:
         child.send(answers, child.answer(job.step, line))
+        job.clear_up()
 
 
 def numbers(line: bytes) -> Numbers:
@@ -89,6 +90,7 @@ class Job:
         self._quiet = quiet
         self._judge: Judge | None = None
         self._clock_mhz = 0
+        self._measured = False
 
     def step(self, request: dict[str, Any]) -> dict[str, Any]:
         if self._judge is None:
@@ -98,8 +100,15 @@ class Job:
         plain: dict[str, Any] = to_plain(answer)
         return plain
 
+    def clear_up(self) -> None:
+        """Leave nothing of a measured kernel to the next. After another answer, the parent ends this process."""
+        if self._judge is not None and self._measured:
+            self._judge.reset()
+            rehearse_judge(self._backend, self._judge)
+
     def _measure(self, request: MeasureRequest, judge: Judge) -> MeasureResponse:
         answer = measure_step.measure(request, self._backend, judge, self._ask, self._quiet, self._clock_mhz)
+        self._measured = answer.measurement is not None
         self._clock_mhz = answer.measurement.clocks.sm_mhz if answer.measurement is not None else 0
         return answer
 

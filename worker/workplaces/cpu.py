@@ -142,7 +142,7 @@ def _done(report: Report, checked: Checked | None, check: CheckWork) -> Done:
     """The report, or the work for a GPU. If that is too large, the submission's code is the cause."""
     if checked is None or checked.asked is None:
         return Done(report)
-    work = MeasureWork(checked.asked, report, checked.digests, checked.compared, check.kernel, check.source)
+    work = MeasureWork(checked.asked, report, checked.digests, checked.compared, check.source)
     try:
         return Done(None, pack_work(work))
     except MessageError:

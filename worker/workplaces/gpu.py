@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernels.report import Report
+from kernels.verdict import Verdict
 from worker.contract.architectures import of_capability
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.contract.messages import MeasureWork, MessageError, StepKind, StepMessage, StepResult, decode
@@ -29,8 +30,8 @@ Each takes up to 1.5 GiB of the GPU's memory. With eight, an H200 takes a quarte
 The CPU device takes so long for each kernel that more processes would only waste memory."""
 _LARGE_BYTES = 32 * 2**30
 
-MOST_WORKS = 64
-"""Works of one kernel in one process. Their modules stay loaded until its end."""
+MOST_WORKS = 16
+"""So many kernels are measured in one process."""
 
 logger = logging.getLogger(__name__)
 
@@ -59,23 +60,18 @@ class _Told:
 
 @dataclass(frozen=True, slots=True)
 class _Process:
-    """A process with what it has measured so far: works of one kernel, all without a finding."""
+    """A process with the number of kernels that it has measured so far, all without a finding."""
 
     runner: Runner
-    kernel: str = ""
     works: int = 0
-
-
-def _keeps_memory(request: MeasureRequest) -> bool:
-    """Whether matrices are variables of modules, which keep their memory until the process ends."""
-    return any(matrix.symbol is not None for case in request.plan.cases for matrix in case.matrices)
 
 
 class GpuWorkplace:
     """Measures kernels one by one, in processes that were started ahead.
 
-    Each work has its own process. Only works that change the same kernel of one experiment follow each other in one. A
-    used process can only confirm: if its answer isn't a measurement, a new process does the work again.
+    A process goes on to the next kernel if both devices accepted the last one, and no kernel can reach its host memory.
+    It then unloads and overwrites all that the last kernel could reach. A used process can only confirm: if its answer
+    isn't a measurement, a new process does the work again.
 
     One thread must call `prepare`, `do` and `close`. The processes end with `close` or with this process.
     """
@@ -147,7 +143,7 @@ class GpuWorkplace:
             raise StepFault(f"this slot measures, but got a step of the kind {message.ticket.kind}")
         work = self._unpacked(message.measure)
         done = None
-        if (used := self._shared_for(work.kernel)) is not None:
+        if (used := self._used()) is not None:
             try:
                 done = self._done(work, used, progress)
             except SandboxFailure as failure:
@@ -171,7 +167,7 @@ class GpuWorkplace:
         progress("measuring")
         answer = None
         works = process.works + 1
-        last = not work.kernel or works == MOST_WORKS or _keeps_memory(work.request)
+        last = works == MOST_WORKS or work.report.verdict is not Verdict.ACCEPTED
         try:
             answer = answer_of(_Told(process.runner, progress, last), work.request)
         except SandboxFailure as failure:
@@ -179,17 +175,17 @@ class GpuWorkplace:
                 raise StepFault(ABORTED) from failure
             raise
         finally:
-            measured = answer is not None and answer.measurement is not None and not answer.lost
+            measured = None if answer is None or answer.lost else answer.measurement
             with self._changing:
                 self._at_work = None
-                if measured and not last and not self._aborted:
-                    self._shared = _Process(process.runner, work.kernel, works)
+                if measured and not (last or measured.environment.host_memory or self._aborted):
+                    self._shared = _Process(process.runner, works)
             if self._shared is None:
                 self._let_go(process.runner)
             self._left_running = answer is None or answer.lost
         if self._aborted:
             raise StepFault(ABORTED)
-        if process.works and not measured:
+        if process.works and measured is None:
             return None
         clock.lap("measure")
         return Done(self._report(work, answer, process.runner, clock), busy_ms=answer.busy_ms)
@@ -227,12 +223,12 @@ class GpuWorkplace:
             self._spares.limit(self._processes)
         return self._spares
 
-    def _shared_for(self, kernel: str) -> _Process | None:
-        """The process that has measured works of this kernel and can go on; any other one is closed."""
+    def _used(self) -> _Process | None:
+        """The process that measured the last kernel, if it can go on."""
         process, self._shared = self._shared, None
         if process is None:
             return None
-        if process.kernel != kernel or not process.runner.usable:
+        if not process.runner.usable:
             self._let_go(process.runner)
             return None
         with self._changing:

@@ -76,16 +76,6 @@ def test_a_worker_gets_the_tile_and_the_sizes_of_the_point(course):
     assert exercise.analysis.sizes == {"Width": 96}
 
 
-def test_only_points_of_one_experiments_kernel_may_share_a_process(course):
-    name = started(course)
-    runner_of(course).step(NOW)
-    own = f"{experiment_of(course, name).id}/tiled.cu"
-    assert [work_of(course, job).kernel for job in sent(course)] == [own] * 4
-    submitted = course.job("ada")
-    assert sent(course, slots=40) == [submitted]
-    assert work_of(course, submitted).kernel == ""
-
-
 def test_a_text_that_passed_is_checked_with_one_case_at_other_sizes(course):
     started(course, text=SIZES.replace("[16, 32]", '"16:25"'))
     runner = runner_of(course)

@@ -192,15 +192,6 @@ class Scripted(CpuBackend):
         self.multiplied: list[Memory] = []
         self.after: Callable[[Sequence[object]], None] = lambda arguments: None
         self.clock_mhz = [0]
-        self.batch_open = False
-
-    def fill(self, memory, word):
-        super().fill(memory, word)
-        self.batch_open = True
-
-    def wait(self):
-        super().wait()
-        self.batch_open = False
 
     def timed(self, kernel, launch, arguments, seconds, then=()):
         super().timed(kernel, launch, arguments, seconds, then)

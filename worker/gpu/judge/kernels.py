@@ -52,6 +52,11 @@ class JudgeKernels:
         """Forget the memory, because it was released."""
         self._counters = self._vectors = None
 
+    def load_again(self) -> None:
+        """Forget what was loaded, because the device was reset."""
+        self._loaded.clear()
+        self.forget()
+
     def start(self) -> None:
         self._used = 0
         self._counters = self._counters or self._backend.take(_SLOTS * _WORDS)

@@ -90,6 +90,11 @@ class Judge:
         self._backend.release()
         self._kernels.forget()
 
+    def reset(self) -> None:
+        """Reset the backend, so that the next kernel finds a new device and the judge's own code."""
+        self._backend.reset()
+        self._kernels.load_again()
+
     def make(self, recipe: Recipe, memory: Memory) -> None:
         """Write a matrix to memory, without waiting."""
         if recipe.rows * recipe.columns * recipe.type.bytes % 4:
