@@ -137,7 +137,7 @@ class Totals:
     cluster_copy_*: bulk copies to the shared memory of a block of the cluster
     global_bytes: bytes that threads requested from global memory: loads, stores and bulk copies
     warp_efficiency: active threads per executed warp instruction, as a share of 32
-    compute_to_memory: floating-point operations per 4-byte access of a thread to global memory
+    compute_to_memory: floating-point operations per 4 bytes that threads request from global memory, whatever the type
     """
 
     global_load_requests: int = _kept(
@@ -262,8 +262,8 @@ class Totals:
     global_store_bytes: int = _kept(lambda run: run.access["global", "store"].bytes)
     compute_to_memory: float = _kept(
         lambda run: run.flops / (run.global_bytes / 4) if run.global_bytes else 0.0,
-        Counter("compute to memory", "per access", "operations per 4 bytes that threads request from global memory",
-                *_OPERATIONS, 3, "flops per access", Kind.RATIO, better="more", compared="Operations per access"))
+        Counter("compute to memory", "per 4 bytes", "operations per 4 bytes that threads request from global memory",
+                *_OPERATIONS, 3, "flops per 4 bytes", Kind.RATIO, better="more", compared="Operations per 4 bytes"))
     ptx_global_load_requests: int = _kept(lambda run: run.ptx["global", "load"].requests)
     ptx_global_load_sectors: int = _kept(lambda run: run.ptx["global", "load"].sectors)
     ptx_global_store_requests: int = _kept(lambda run: run.ptx["global", "store"].requests)

@@ -25,6 +25,7 @@ class Mistake(StrEnum):
     NO_BARRIER = "no_barrier"
     EARLY_ARRIVAL = "early_arrival"
     LATE_EXPECTATION = "late_expectation"
+    INITIALISATION = "initialisation"
     NAMED_BARRIER = "named_barrier"
     MATRIX = "matrix"
     STORED_MATRIX = "stored_matrix"

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.counters import Totals
 from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork
 from kernels.launch import Launch
 
@@ -50,6 +51,21 @@ class Scaled:
     counts: Counts
     exact: bool
     note: str = ""
+
+
+# -- without a run -----------------------------------------------------------------------------------------------------
+
+
+_OF_OUTPUTS = ("global_store", "global_atomic", "bulk_store")
+
+
+def grown(totals: Totals, work: float, outputs: float) -> Totals:
+    """The totals of a launch with so many times the work, and so many times the elements of outputs."""
+    counts = {each.name: getattr(totals, each.name) for each in fields(Totals) if each.type == "int"}
+    return replace(
+        totals,
+        **{name: int(count * (outputs if name.startswith(_OF_OUTPUTS) else work)) for name, count in counts.items()},
+    )
 
 
 # -- which blocks to run -----------------------------------------------------------------------------------------------

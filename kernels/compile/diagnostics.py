@@ -65,6 +65,10 @@ _FIGURES = {
     "barriers": re.compile(r"used (\d+) barriers"),
 }
 _ENTRY = re.compile(r"Compiling entry function '([^']*)'")
+_UNINITIALISED = "dynamic initialization is not supported for a function-scope static __shared__ variable"
+_NO_CONSTRUCTOR = "no constructor runs for a `__shared__` variable, so one thread must set it before others read it"
+# The usual declaration of such an object, which a thread initialises with `init` or which a pipeline sets up.
+_BARRIER = re.compile(r"\bbarrier\b|\bpipeline_shared_state\b")
 _TOO_LONG = 300
 _CLOSE = 0.8
 
@@ -80,8 +84,12 @@ def parse(log: str, file: str, last_line: int) -> tuple[Diagnostic, ...]:
         after = lines[number + 1 : number + 3]
         if match := _PLACE.match(text):
             severity = Severity.WARNING if match["what"] == "warning" else Severity.ERROR
-            line = _own_line(match, file, last_line)
-            found.append(Diagnostic(line, _column(after) if line else None, severity, _short(match["message"])))
+            line, message = _own_line(match, file, last_line), match["message"]
+            if message.startswith(_UNINITIALISED):
+                if _BARRIER.search("".join(after[:1])):
+                    continue
+                message = _NO_CONSTRUCTOR
+            found.append(Diagnostic(line, _column(after) if line else None, severity, _short(message)))
         elif match := _NO_PLACE.match(text):
             note = _NOTE.match(after[0]) if after else None
             line = _own_line(note, file, last_line) if note else None

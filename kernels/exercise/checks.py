@@ -242,8 +242,8 @@ def _check_maps(exercise: Exercise, tile: int, sizes: Mapping[str, int], names: 
             operand = exercise.operand(rule.operand)
             tensor_map = rule.resolve(operand, names)
             rows, columns = operand.shape(names)
-            problem = tensor_map.problem
-            if (count := prod(tensor_map.extents) * tensor_map.place // operand.type.bytes) != rows * columns:
+            problem, count = tensor_map.problem, prod(tensor_map.extents) * tensor_map.place // operand.type.bytes
+            if not problem and count != rows * columns:
                 problem = f"the extents make {count:,} elements, but `{operand.name}` has {rows * columns:,}"
             if problem:
                 values = {exercise.tile_name: tile, **exercise.macros, **sizes}

@@ -178,6 +178,6 @@ def figures(totals: Totals) -> list[str]:
     loads = f"{short(totals.global_load_requests)} global load requests of {sectors:.2f} sectors"
     return [
         f"{short(totals.bulk_load_bytes)} bytes of bulk copies from global memory" if copies else loads,
-        f"{totals.compute_to_memory:.2f} flops per global access",
+        f"{totals.compute_to_memory:.2f} flops per 4 bytes of global memory",
         f"{short(number('shared_conflicts', totals))} passes lost to bank conflicts",
     ]

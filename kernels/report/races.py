@@ -98,6 +98,15 @@ class Race:
         return {access.kind for access in self.finding.facts.accesses} == {AccessKind.UPDATE}
 
     @property
+    def writes_only(self) -> bool:
+        return {access.kind for access in self.finding.facts.accesses} == {AccessKind.WRITE}
+
+    @property
+    def initialises(self) -> bool:
+        """Whether the second access initialises a barrier in shared memory."""
+        return self.finding.facts.mistake is Mistake.INITIALISATION
+
+    @property
     def same_in_blocks(self) -> bool:
         """Whether all blocks do the same, because the source never asks for the block."""
         code = code_of_all(self.lines)
@@ -217,6 +226,14 @@ _COPY_OPEN = (
 _COPY = (
     "Wait for the copy with `__pipeline_wait_prior(0)` and then call `__syncthreads()`, both before the access{after}."
 )
+_INIT = (
+    "Let one thread initialise `{name}`{first}, as in `if (threadIdx.x == 0)`. Then call `__syncthreads()` before any "
+    "thread uses this barrier."
+)
+_INIT_AGAIN = (
+    "Initialise `{name}`{first} only once, before any thread uses it. It begins each next phase itself: wait for its "
+    "first with parity 0, for its next with parity 1."
+)
 _STORED_MATRIX = "Let each warp store its own tile of `{name}`{first}, or let one warp store it."
 _UNFINISHED = (
     "Before the block ends, wait for the operation{at}. After a bulk store, execute `cp.async.bulk.wait_group.read 0`. "
@@ -245,6 +262,8 @@ _ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
     ("transfer", lambda race: race.finding.facts.mistake is Mistake.TRANSFER, ""),
     ("warp_arrival", lambda race: bool(race.finding.facts.others_arrive), _WARP_ARRIVAL),
     ("early_transfer", lambda race: race.finding.facts.mistake is Mistake.EARLY_TRANSFER, _EARLY_TRANSFER),
+    ("init", lambda race: race.initialises and race.writes_only, _INIT),
+    ("init_again", lambda race: race.initialises, _INIT_AGAIN),
     ("stored_matrix", lambda race: race.finding.facts.mistake is Mistake.STORED_MATRIX, _STORED_MATRIX),
     ("relaxed", lambda race: bool(race.finding.facts.relaxed_arrivals), _RELAXED),
     ("lifetime", lambda race: race.finding.facts.mistake is Mistake.CLUSTER_LIFETIME, _LIFETIME),

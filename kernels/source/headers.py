@@ -33,6 +33,7 @@ _REAL = (
     "cuda/pipeline",
     "cuda/ptx",
     "cuda/std/array",
+    "cuda/std/chrono",
     "cuda/std/cstddef",
     "cuda/std/cstdint",
     "cuda/std/limits",

@@ -152,6 +152,13 @@ def host_construct(tokens: Sequence[Token], index: int) -> str | None:
         return _MAIN
     if token.kind is Kind.NAME and after == "(" and _HOST_CALL.fullmatch(token.text):
         return None if token.text in _DEVICE_CALLS else f"`{token.text}`"
-    if token.text == "std" and after == "::" and index + 2 < len(tokens) and tokens[index + 2].text in _HOST_STD:
+    of_cuda = [each.text for each in tokens[max(0, index - 2) : index]] == ["cuda", "::"]
+    if (
+        token.text == "std"
+        and not of_cuda
+        and after == "::"
+        and index + 2 < len(tokens)
+        and tokens[index + 2].text in _HOST_STD
+    ):
         return f"`std::{tokens[index + 2].text}`"
     return None

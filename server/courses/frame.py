@@ -57,9 +57,8 @@ def _link(title: str, address: str, *, within: bool = False) -> Link:
 
 def read_frame(session: Session, who: Viewer) -> Sequence[Attended]:
     """Read the viewer's courses in a page's own transaction; otherwise the frame takes one more."""
-    if _COURSES not in g:
-        setattr(g, _COURSES, attended(session, who.id))
-    found: Sequence[Attended] = getattr(g, _COURSES)
+    found = attended(session, who.id)
+    setattr(g, _COURSES, found)
     return found
 
 

@@ -30,7 +30,7 @@ DEVICE_CLASS = r"[a-z0-9][a-z0-9\-]{0,47}"
 
 _DEVICE_CLASS = re.compile(DEVICE_CLASS)
 _PLACE = Assignment.position.is_(None), Assignment.position
-_BY_DEADLINE = Assignment.due_at.is_(None), Assignment.due_at, Assignment.course_id, *_PLACE, Assignment.id
+_DUE = Assignment.due_at.is_(None), Assignment.due_at
 """None last: by default, PostgreSQL puts NULL last and SQLite puts it first."""
 
 
@@ -282,7 +282,7 @@ def visible_assignments(session: Session, person_id: int, now: datetime | None =
             Membership.dropped_at.is_(None),
             or_(Membership.role != Role.STUDENT, shown_at(now or datetime.now(UTC))),
         )
-    return session.scalars(query.order_by(*_BY_DEADLINE)).all()
+    return session.scalars(query.order_by(*_DUE, Assignment.course_id, *_PLACE, Assignment.id)).all()
 
 
 def assignments_for(session: Session, course_id: int, role: Role, now: datetime | None = None) -> Sequence[Assignment]:
@@ -316,7 +316,7 @@ def arch_of(device_class: str) -> str:
 
 
 def _in_order(query: Select[Assignment]) -> Select[Assignment]:
-    return query.order_by(*_PLACE, *_BY_DEADLINE)
+    return query.order_by(*_PLACE, *_DUE, Assignment.id)
 
 
 def _check_slug(slug: str) -> None:

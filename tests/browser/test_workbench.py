@@ -57,6 +57,9 @@ def test_control_and_enter_checks_and_a_finding_leads_into_the_editor(student, p
     expect(editor(student)).to_be_focused()
     expect(student.locator("[data-says]")).to_contain_text("Data race. Check, doesn’t count")
     expect(student.locator(".cm-mark-error").first).to_be_visible()
+    sent, named = student.locator("#panel [data-address]").first, student.locator(".editor-head [data-loaded]")
+    expect(named).to_have_attribute("data-loaded", (sent.get_attribute("data-address") or "").rpartition("/")[2])
+    expect(named.locator("[data-editor-changed]")).to_be_hidden()
     link = student.locator("#panel .excerpt a").first
     link.click()
     assert cursor(student) == link.inner_text()

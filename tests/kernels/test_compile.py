@@ -129,6 +129,14 @@ def test_warnings_stay_on_the_students_lines():
     assert (warning.line, warning.column, warning.severity) == (2, 7, Severity.WARNING)
 
 
+def test_a_shared_barrier_gets_no_warning_and_another_object_gets_one():
+    barrier = "namespace cuda { struct barrier { __device__ barrier() {} }; }\n"
+    own = "struct Own { int x; __device__ Own() : x(1) {} };\n"
+    body = "  __shared__ cuda::barrier b;\n  __shared__ Own own;\n  P[0] = own.x + sizeof(b);\n"
+    (warning,) = compiled(f"{barrier}{own}{SIGNATURE} {{\n{body}}}\n").diagnostics
+    assert (warning.line, warning.severity) == (5, Severity.WARNING)
+
+
 @pytest.mark.parametrize(
     ("body", "line", "words"),
     [

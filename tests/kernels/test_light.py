@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 
@@ -20,10 +20,15 @@ from kernels.counters import Totals
 from kernels.evidence import Basis, Light
 from kernels.exercise import find_exercise
 from kernels.launch import Launch
-from tests.kernels.analysed import analysed
+from kernels.source.source_file import Source
+from tests.kernels.analysed import InProcess, analysed
 from tests.kernels.device.counted import FOLDER
+from tests.kernels.device.kernels import CACHE
 from tests.marks import linux
 from worker.sandbox.disassembler import disassemble
+from worker.steps.analysis import AnalysisJob
+from worker.steps.closer_look import count, explain, look_at
+from worker.steps.source import read
 
 _LONG = pytest.mark.long("counts ten kernels at two sizes; the short suite has the formulas by hand")
 H200 = device_named("h200")
@@ -197,6 +202,31 @@ def test_a_large_launch_that_a_few_blocks_share_is_not_run(grid, runs, monkeypat
     monkeypatch.setattr(device, "run", run)
     (bound,) = analysed(FEW_BLOCKS.replace("GRID", grid), size=64).evidence.light
     assert (sorted(set(sizes)), bound.sizes["Width"]) == (runs, runs[-1])
+
+
+def _bounds(name: str, tile: int) -> list[float]:
+    """The milliseconds at 128 by counts at 40: inferred, and from blocks that run."""
+    exercise = find_exercise(name)
+    at_128 = replace(exercise, ranking=dict.fromkeys(exercise.sizes, 128))
+    job, stages = AnalysisJob(exercise.solution.read_bytes(), at_128, "sm_90", CACHE, tile=tile), InProcess()
+    source = read(job, stages)
+    assert isinstance(source, Source)
+    found = []
+    for elements in (0, 2**20):
+        look = look_at(job, source, sizes=dict.fromkeys(exercise.sizes, 40), ranking_elements=elements)
+        made = stages.compile(look.request(look.plan))
+        assert isinstance(made, Compilation)
+        evidence, _ = explain(look, made, count(look, stages, made, affordable=10**8, observe=False))
+        (bound,) = evidence.light
+        assert set(bound.sizes.values()) == {128}
+        found.append(bound.milliseconds)
+    return found
+
+
+@pytest.mark.parametrize(("exercise", "tile", "least"), [("tiled", 8, 1), ("tiled", 16, 0.7), ("bank-conflicts", 8, 1)])
+def test_an_inferred_bound_is_lower_only_if_tiles_reach_past_the_counted_size(exercise, tile, least):
+    inferred, counted = _bounds(exercise, tile)
+    assert least <= inferred / counted <= 1
 
 
 # -- by hand -----------------------------------------------------------------------------------------------------------

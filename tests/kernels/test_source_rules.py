@@ -30,6 +30,11 @@ def test_host_code_among_device_code_is_refused_and_says_how_to_keep_it(text, wh
     assert "#ifndef TILELAB" in finding.message
 
 
+def test_what_cuda_has_of_the_standard_library_is_device_code():
+    text = "__device__ void f() { cuda::std::chrono::nanoseconds t(1); }\n"
+    assert taken(f"#include <cuda/std/chrono>\n{KERNEL}{text}")
+
+
 @pytest.mark.parametrize(
     "guard",
     [

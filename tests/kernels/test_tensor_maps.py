@@ -112,6 +112,7 @@ def test_a_key_for_a_map_has_one_name_and_occurs_once(body):
         ('swizzle = "2*TILE_K" }', 'swizzle = "2*TILE_K", extents = "(depth, rows + 1)" }', "parameters[0].map"),
         ('swizzle = "2*TILE_K" }', 'swizzle = "2*TILE_K", outside = "one" }', "parameters[0].map.outside"),
         ('swizzle = "2*TILE_K" }', 'swizzle = "2*TILE_K", interleave = 16 }', "parameters[0].map"),
+        ('swizzle = "2*TILE_K" }', 'swizzle = "2*TILE_K", interleave = 8 }', "16, 32"),
         ('(TILE_K, TILE_M)", swizzle = "2*TILE_K" }', f'(TILE_M, 2, 1)", {_SLICES} }}', "parameters[0].map"),
         (
             '(TILE_K, TILE_M)", swizzle = "2*TILE_K" }',

@@ -80,6 +80,34 @@ def test_s4d_coarsening_by_4_divides_the_loads_of_m():
     assert found["load_requests"].counted == found["load_requests"].expected == 20_480  # as an H200 counts it
 
 
+REGISTER_TILES = """//!tilelab block=(256) grid=(ceil(Width/SIDE), ceil(Width/SIDE))
+#define SIDE 32
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
+  __shared__ float Mds[SIDE][8], Nds[8][SIDE];
+  int t = threadIdx.x, row = blockIdx.y * SIDE, col = blockIdx.x * SIDE + t % SIDE;
+  float sums[4] = {};
+  for (int k0 = 0; k0 < Width; k0 += 8) {
+    bool inM = row + t / 8 < Width && k0 + t % 8 < Width, inN = k0 + t / SIDE < Width && col < Width;
+    Mds[t / 8][t % 8] = inM ? M[(row + t / 8) * Width + k0 + t % 8] : 0;
+    Nds[t / SIDE][t % SIDE] = inN ? N[(k0 + t / SIDE) * Width + col] : 0;
+    __syncthreads();
+    for (int k = 0; k < 8; ++k)
+      for (int i = 0; i < 4; ++i) sums[i] += Mds[t / SIDE + 8 * i][k] * Nds[k][t % SIDE];
+    __syncthreads();
+  }
+  for (int i = 0; i < 4; ++i)
+    if (row + t / SIDE + 8 * i < Width && col < Width) P[(row + t / SIDE + 8 * i) * Width + col] = sums[i];
+}"""
+
+
+def test_a_tile_of_registers_is_that_of_the_launch_and_not_of_the_exercise():
+    analysis = analysed(REGISTER_TILES, size=40, ranking=40)
+    found = {row.key: row for row in analysis.evidence.theory}
+    assert "multiples of 32" in found["element_reads"].note
+    assert found["reuse"].expected == 32
+    assert not found.keys() & {"shared_bytes", "barriers"}  # the textbook's kernel has a thread for each element
+
+
 def test_s3e_the_course_s_two_ways_to_add_up_with_256_threads():
     assert interleaved(256) == [8, 8, 8, 8, 8, 4, 2, 1]
     assert contiguous(256) == [0, 0, 0, 0, 1, 1, 1, 1]  # none before the fifth of eight

@@ -102,6 +102,7 @@ def test_an_untiled_kernel_is_accepted_as_tiled_and_misses_the_goal(cache, kept)
     report = graded_file("tiled", naive, cache, kept, evidence=True)
     assert report.verdict is Verdict.ACCEPTED
     assert [goal.met for goal in report.evidence.goals] == [False]
+    assert [light.sizes for light in report.evidence.light] == [find_exercise("tiled").ranking]
 
 
 STEPS = {

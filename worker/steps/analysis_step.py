@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernels.counters import Totals
 from kernels.evidence import CodeLine, Evidence, Extent, LineEvidence, PhaseTable, StageTable
+from kernels.exercise import Operation
 from kernels.judging.plan import CasePlan, Plan
 from kernels.verdict import Finding, Verdict, errors_of
 from kernels.wire import from_plain, to_plain
@@ -36,6 +37,8 @@ MOST_LINES = 400
 MOST_ELEMENTS = 3 * 2**24
 """Limit for the elements of all operands: 192 MiB, three matrices of 4,096 by 4,096."""
 
+_GROWING = (Operation.MATMUL, Operation.SUM, Operation.TRANSPOSE)
+"""Operations whose counts grow with their work."""
 _BARRIERS = ("bar.sync", "barrier.sync")
 _INCOMPLETE = frozenset({Verdict.TIME_LIMIT, Verdict.RUNTIME_ERROR, Verdict.RESOURCE_LIMIT})
 STOPPED = _INCOMPLETE | {Verdict.BARRIER_DIVERGENCE}
@@ -56,7 +59,8 @@ class AnalysisRequest:
 
     plan: has one case, the counted one
     sass: the disassembly for `kernels.analysis.sass`; None if missing, and `no_sass` says why
-    light: a case of the same compilation whose totals are needed for the speed of light
+    light: a large case whose totals are needed for the speed of light
+    runs_light: whether some of its blocks run; if not, its totals are inferred from the counted ones
     affordable: limit for thread instructions in each of the two runs
     observe: also find races and uninitialized reads, if all blocks run
     """
@@ -66,6 +70,7 @@ class AnalysisRequest:
     sass: str | None = None
     no_sass: str = ""
     light: CasePlan | None = None
+    runs_light: bool = True
     phases: SmallRun | None = None
     affordable: int = 200_000_000
     observe: bool = True
@@ -155,10 +160,12 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
     if left:
         notes.append(f"The {left} lines with the fewest instructions are left out.")
     phases, stages, light = *_phases(request.phases, loaded), None
-    if request.light is not None:
+    if request.light is not None and request.runs_light:
         expected = steps * _growth(case, request.light)
         copies = executed.totals.bulk_load_requests > 0
         light = _light(request, loaded, request.light, sass, expected=expected, copies=copies)
+    elif request.light is not None and case.operation in _GROWING:
+        light = _inferred(executed.totals, case, request.light)
     evidence = Evidence(
         extent=extent,
         lines=lines,
@@ -178,6 +185,19 @@ def _growth(small: CasePlan, large: CasePlan) -> float:
     assert small.launch is not None
     assert large.launch is not None
     return work(large) / max(1, work(small)) * small.launch.blocks / large.launch.blocks
+
+
+def _inferred(totals: Totals, small: CasePlan, large: CasePlan) -> Totals:
+    """The totals of a large launch by those of a small one: at most what it does."""
+    from kernels.analysis.scaling import grown
+    from kernels.judging.operations import work
+
+    growth = work(large) / max(1, work(small))
+    if small.operation is Operation.MATMUL:
+        # Tiles reach past a small matrix with a larger part, and then multiply more than its elements.
+        growth *= min(1, 2 * work(small) / max(1, totals.flops))
+    outputs, larger = (sum(each.words for each in case.outputs) for case in (small, large))
+    return grown(totals, growth, larger / max(1, outputs))
 
 
 def _light(
@@ -321,7 +341,6 @@ def _inputs(case: CasePlan) -> dict[str, Matrix]:
     """
     import numpy as np
 
-    from kernels.exercise import Operation
     from kernels.judging.inputs import make_inputs
 
     if case.operation is Operation.SOLUTION:

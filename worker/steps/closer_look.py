@@ -9,23 +9,26 @@ from types import TracebackType
 
 from kernels.compile.compilation import Compilation
 from kernels.evidence import Evidence
+from kernels.exercise import Exercise, Operation
 from kernels.exercise.sizes import fitted, misfit
 from kernels.exercise.values import ElementType
-from kernels.judging.plan import CasePlan, Plan, plan_at
+from kernels.judging.plan import Plan, plan_at
 from kernels.occupancy import Occupancy, UnknownCapability
 from kernels.source.source_file import Source
 from kernels.verdict import Finding
 from worker.sandbox.compile_child import CompileRequest
 from worker.sandbox.limits import SandboxFailure
-from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse, SmallRun
+from worker.steps.analysis_step import MOST_ELEMENTS, AnalysisRequest, AnalysisResponse, SmallRun
 from worker.steps.compile_requests import Task, compile_request, same_code
-from worker.steps.evidence import Target, analysis_tile, capability, fits, meaning, module_of, target
+from worker.steps.evidence import Target, analysis_tile, capability, elements, fits, meaning, module_of, target
 from worker.steps.stages import Stages
 
 logger = logging.getLogger(__name__)
 
 NO_EVIDENCE = "No analysis: the counted run failed. This does not change the verdict."
 _AFFORDABLE_BESIDE_A_CHECK = 30_000_000
+_FEW_ELEMENTS = 2**23
+"""So many are filled in a few hundredths of a second."""
 
 Made = Compilation | tuple[Finding, ...]
 
@@ -37,6 +40,7 @@ class Look:
     plan: for the counted run
     small: for the phase table
     ranking: for the speed of light
+    ranking_elements: the most elements of that case for which some of its blocks run
     made: compilations so far with their requests; requests for the same code are compiled once
     """
 
@@ -46,6 +50,7 @@ class Look:
     small: Plan | None
     ranking: Plan | None
     target: Target
+    ranking_elements: int = MOST_ELEMENTS
     made: list[tuple[CompileRequest, Made]] = field(default_factory=list)
 
     def request(self, plan: Plan) -> CompileRequest:
@@ -77,13 +82,11 @@ def look_at(
     *,
     sizes: Mapping[str, int] | None = None,
     at_target: Target | None = None,
-    light: bool = True,
+    ranking_elements: int = MOST_ELEMENTS,
 ) -> Look:
     """Plan the analysis of a source, by default at the exercise's sizes and tile.
 
     If the source sets its own tile, the exercise's sizes are adjusted to it.
-
-    light: whether to bound the speed at the ranking size
     """
     exercise = task.exercise
     chosen = analysis_tile(exercise, source, task.tile)
@@ -92,12 +95,9 @@ def look_at(
     small = None
     if exercise.phases is not None:
         small = plan_at(exercise, source, exercise.phases.tile or chosen, exercise.phases.sizes)
-    ranking = plan_at(exercise, source, chosen, exercise.ranking) if light else None
-    if misfit(exercise, exercise.ranking, chosen, source.macros):
-        ranking = None
-    if ranking is not None and (ranking.cases[0].launch is None or not fits(ranking)):
-        ranking = None
-    return Look(task, source, plan, small, ranking, at_target or target())
+    ranking = plan_at(exercise, source, chosen, exercise.ranking)
+    unfit = ranking.cases[0].launch is None or misfit(exercise, exercise.ranking, chosen, source.macros)
+    return Look(task, source, plan, small, None if unfit else ranking, at_target or target(), ranking_elements)
 
 
 def count(look: Look, stages: Stages, compilation: Compilation, *, affordable: int, observe: bool) -> AnalysisResponse:
@@ -113,7 +113,8 @@ def count(look: Look, stages: Stages, compilation: Compilation, *, affordable: i
             module_of(compilation),
             disassembly.text,
             disassembly.reason,
-            light=_ranking_case(look),
+            light=look.ranking.cases[0] if look.ranking is not None else None,
+            runs_light=_runs_ranking(look),
             phases=small,
             affordable=affordable,
             observe=observe,
@@ -121,11 +122,12 @@ def count(look: Look, stages: Stages, compilation: Compilation, *, affordable: i
     )
 
 
-def _ranking_case(look: Look) -> CasePlan | None:
-    """The case of the ranking size, if it runs the same code as the counted case."""
-    if look.ranking is None or not same_code(look.request(look.ranking), look.request(look.plan)):
-        return None
-    return look.ranking.cases[0]
+def _runs_ranking(look: Look) -> bool:
+    """Whether blocks of the ranking size run. They must have the code of the counted case."""
+    ranking = look.ranking
+    if ranking is None or elements(ranking) > look.ranking_elements:
+        return False
+    return same_code(look.request(ranking), look.request(look.plan))
 
 
 def explain(look: Look, made: Compilation, counted: AnalysisResponse) -> tuple[Evidence, Occupancy | None]:
@@ -138,10 +140,8 @@ def prepare(task: Task, source: Source, checked: Plan, stages: Stages) -> Look |
     checked: the plan of the check, whose compilations are shared
     """
     with _Harmless():
-        # The counted size of a kernel on tensor cores is a few tiles, which bounds nothing. Other kernels would need
-        # half a second more, and their bound would hardly change.
-        light = any(operand.type is not ElementType.FLOAT for operand in task.exercise.operands)
-        look = look_at(task, source, at_target=_target_for(task.arch), light=light)
+        most = _ranking_elements(task.exercise)
+        look = look_at(task, source, at_target=_target_for(task.arch), ranking_elements=most)
         others = tuple(replace(checked, cases=(case,)) for case in checked.modules())
         look.start_compiling(stages, others)
         return look
@@ -166,6 +166,17 @@ def finish(look: Look, stages: Stages, compilation: Compilation) -> tuple[Eviden
             return explain(look, compilation, counted)
         return Evidence(notes=(f"No analysis: {counted.problem.message}",)), None
     return Evidence(notes=(NO_EVIDENCE,)), None
+
+
+def _ranking_elements(exercise: Exercise) -> int:
+    """The most elements of the ranking size for which a check runs some of its blocks.
+
+    Without a run, the totals of floats are inferred from the counted size, unless only the exercise's solution says
+    what they are. The counted size of tensor cores is a few tiles, which is too little.
+    """
+    if any(operand.type is not ElementType.FLOAT for operand in exercise.operands):
+        return MOST_ELEMENTS
+    return _FEW_ELEMENTS if exercise.operation is Operation.SOLUTION else 0
 
 
 def _target_for(arch: str) -> Target:

@@ -8,14 +8,14 @@ from kernels.analysis.devices import Device, device_named
 from kernels.analysis.explanation import explained
 from kernels.analysis.first_look import RIGHT_FIRST
 from kernels.analysis.light import Footprint, light
-from kernels.analysis.subject import FLOAT, Subject, product_of
+from kernels.analysis.subject import FLOAT, Subject, block_tile, product_of
 from kernels.compile.compilation import Compilation
 from kernels.compile.diagnostics import Resources
 from kernels.counters import Totals
 from kernels.evidence import Evidence, Light
 from kernels.exercise import Exercise, Operation
 from kernels.exercise.goals import goals
-from kernels.judging.plan import Plan
+from kernels.judging.plan import Plan, plan_at
 from kernels.launch import Launch
 from kernels.occupancy import Occupancy, limits_of, occupancy
 from kernels.occupancy.survey import Figures, command
@@ -23,9 +23,12 @@ from kernels.source.source_file import Source
 from kernels.verdict import errors_of
 from worker.contract.architectures import ARCHES, of_capability
 from worker.steps.analysis_step import MOST_ELEMENTS, STOPPED, AnalysisResponse
+from worker.steps.compile_requests import mentioned
 from worker.steps.modules import Module
 
 _NEARLY = 0.9
+_LARGE = 2**15
+"""A size at which the last, partial block of an axis hardly counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,7 @@ def meaning(
         shapes=case.shapes,
         early_wait=counted.evidence.stages.early_wait if counted.evidence.stages is not None else None,
     )
+    subject = replace(subject, tile=_tile(subject, exercise, source))
     if ranking is not None and counted.light is not None and _writes_all(counted.light, ranking):
         bound = _light(counted.light, ranking, target.device)
     else:
@@ -147,6 +151,18 @@ def meaning(
         broken=bool(errors),
     )
     return evidence, held
+
+
+def _tile(subject: Subject, exercise: Exercise, source: Source) -> int:
+    """The tile of a kernel's blocks. If the file doesn't name its tile, a large launch shows it."""
+    if source.plan.tile.value is not None or mentioned(source.text, {exercise.tile_name: ""}):
+        return subject.tile
+    case = plan_at(exercise, source, subject.tile, dict.fromkeys(exercise.sizes, _LARGE)).cases[0]
+    product = product_of(case.given)
+    if subject.product is None or not subject.shares or case.launch is None or product is None:
+        return subject.tile
+    side = min(block_tile(replace(subject, tile=1, launch=case.launch, product=product, outputs=case.outputs)))
+    return side if side > 1 else subject.tile
 
 
 def _writes_all(totals: Totals, plan: Plan) -> bool:

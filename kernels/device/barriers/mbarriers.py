@@ -468,6 +468,7 @@ class Mbarriers:
         if (many := total > states.missing).any():
             came, missing, expected = (int(each[many][0]) for each in (total, states.missing, states.expected))
             known = f"It was initialised for {expected:,}" if missing == expected else f"It waits for {missing:,} more"
+            known = known if missing else "Its phase has all arrivals, and waits only for bytes"
             arrive = "arrives" if came == 1 else "arrive"
             self._misused(use, part.lanes[many], f"{plural(came, 'thread')} {arrive} at this barrier. {known}.")
         for phase, lanes, _ in self._by_phase(part, states.phase):

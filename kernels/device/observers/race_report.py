@@ -25,6 +25,7 @@ class Party:
     by_warp: whether all threads of its warp make it together
     call: if its line is in a helper function, the kernel's line that calls it
     waited: whether its thread waits for the copy before the other access
+    initialises: whether it initialises a barrier in shared memory
     """
 
     block: int
@@ -36,6 +37,7 @@ class Party:
     by_warp: bool = False
     call: int | None = None
     waited: bool = False
+    initialises: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +251,8 @@ def _mistake(race: Race) -> Mistake:
         return Mistake.CLUSTER_RACE
     if other.operation:
         return Mistake.EARLY_TRANSFER
+    if other.initialises:
+        return Mistake.INITIALISATION
     stores = one.by_warp and other.by_warp and one.kind is other.kind is Kind.WRITE
     return Mistake.STORED_MATRIX if stores else Mistake.OTHER
 

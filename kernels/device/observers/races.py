@@ -450,7 +450,8 @@ class RaceObserver(Unwatched):
         who, line = (int(entry["block"]), int(entry["thread"])), self._lines[site.pc]
         item = self._program.instructions[site.pc]
         operation = operation_of(item) if transfer else None
-        return Party(*who, site.kind, line, value, operation, site.by_warp, item.call)
+        initialises = item.opcode.startswith("mbarrier.init")
+        return Party(*who, site.kind, line, value, operation, site.by_warp, item.call, initialises=initialises)
 
     def _settled(self, one: int, other: int) -> bool:
         """Whether so many races of two instructions are known that more would show nothing new."""

@@ -32,7 +32,7 @@ RESOURCES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class RooflineView:
-    """The course's roofline, with the kernel's operations per access and the roof's GFLOPS there."""
+    """The course's roofline, with the kernel's operations per 4 bytes and the roof's GFLOPS there."""
 
     roofs: Roofs
     ratio: float
@@ -71,7 +71,7 @@ def _roofline(roofs: Roofs, ratio: float, bound: float, light: float | None) -> 
         Series(number, f"{name}: {numbers.gflops(speed)}", (Spot(ratio, speed, name),), Join.NONE)
         for number, (name, speed) in enumerate(marks)
     )
-    x = Scale("Operations per 4-byte access of a thread", quantity("compute_to_memory"))
+    x = Scale("Operations per 4 bytes that threads request", quantity("compute_to_memory"))
     y = Scale("Speed", quantity("bound"))
     return Chart(Kind.ROOFLINE, f"Roofline of {roofs.device}", x, y, (Panel("", series),), roofs=roofs)
 

@@ -198,7 +198,8 @@ def _standing(worth: Worth, out_of: Callable[[float], str]) -> str:
         if worth.entry.accepted and missed and worth.assignment.points and worth.assignment.goals_percent == 100:
             return f"the missed {'goal costs' if missed == 1 else 'goals cost'} no points"
         return "this submission counts"
-    instead = f"your {_which(worth, counted)} submission counts"
+    whose = "the" if worth.as_staff else "your"
+    instead = f"{whose} {_which(worth, counted)} submission counts"
     if not worth.assignment.most_points:
         return f"{instead}, not this one"
     points = out_of(worth.grade.worth_of(counted).points)

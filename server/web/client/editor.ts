@@ -12,10 +12,11 @@
 //   <button data-editor-repair="source">           puts the text of <template id="source-repaired"> there, if the
 //                                                  reader hasn't changed the text since
 //   <a href="#source">                            focuses it; data-editor-line="3" goes to that line
-//   <span hidden data-editor-changed="source">     shown while the text differs from the server's
+//   <span hidden data-editor-changed="source">     shown while the text differs from the version that the page names
 //
 // The event `marks` on the text area, with such JSON as its detail, marks other lines. The event `taken` says that the
-// server took the text: notices about it go. An address that ends with #line-20 opens with the cursor there. Without
+// server took the text in its detail: notices about it go. After it, `named` says that the page names this version. An
+// address that ends with #line-20 opens with the cursor there. Without
 // scripts, and until this one has loaded, the text area works alone.
 
 import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
@@ -55,9 +56,11 @@ const MORE_SHORTCUTS = [
 class Editor {
   private readonly view: EditorView;
   private readonly given: string;
+  /** The version that the page names, and the one that it names once the server's answer is shown. */
+  private named: string;
+  private takenText: string;
   private readonly says = make("p", { className: "notice editor-says", hidden: true });
   private readonly hint: HTMLElement;
-  private readonly changedSigns: readonly HTMLElement[];
   private readonly keys = new KeysChoice();
   private timer = 0;
   /** Whether the draft lacks a change of the text. */
@@ -67,9 +70,8 @@ class Editor {
   private refused = "";
 
   constructor(private readonly area: HTMLTextAreaElement) {
-    this.given = lines(area.defaultValue);
+    this.given = this.named = this.takenText = lines(area.defaultValue);
     this.unkept = "draftIgnored" in area.dataset;
-    this.changedSigns = all("[data-editor-changed]").filter((sign) => sign.dataset["editorChanged"] === area.id);
     this.hint = make("summary", { id: `${area.id}-keys` }, "Shortcuts: Ctrl+Enter checks; Esc, then Tab leaves the editor. Show all");
     const more = make("ul", {}, ...MORE_SHORTCUTS.map((text) => make("li", {}, text)));
     this.says.setAttribute("role", "status");
@@ -152,7 +154,11 @@ class Editor {
     area.labels[0]?.addEventListener("click", () => this.view.focus());
     area.form?.addEventListener("submit", (event) => this.submit(event));
     area.addEventListener("marks", (event) => showMarks(this.view, readMarks((event as CustomEvent<string>).detail)));
-    area.addEventListener("taken", () => this.taken());
+    area.addEventListener("taken", (event) => this.taken((event as CustomEvent<string>).detail));
+    area.addEventListener("named", () => {
+      this.named = this.takenText;
+      this.showWhetherChanged();
+    });
     area.form?.addEventListener("reset", () => window.setTimeout(() => this.replace(lines(area.value))));
     window.addEventListener("pagehide", () => this.keep());
     document.addEventListener("click", (event) => {
@@ -182,7 +188,8 @@ class Editor {
     this.refuse(this.refused, "Nothing was sent. ").focus();
   }
 
-  private taken(): void {
+  private taken(text: string): void {
+    this.takenText = lines(text);
     // The draft that the notice offers is still kept.
     if (!(this.offersDraft && this.text === this.given)) this.say("");
     this.view.dispatch({}); // updates the attributes
@@ -207,7 +214,9 @@ class Editor {
   }
 
   private showWhetherChanged(): void {
-    for (const sign of this.changedSigns) sign.hidden = this.text === this.given;
+    for (const sign of all("[data-editor-changed]")) {
+      if (sign.dataset["editorChanged"] === this.area.id) sign.hidden = this.text === this.named;
+    }
   }
 
   /** Update the draft. sent: the form that is sending it now. */

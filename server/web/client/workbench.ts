@@ -34,6 +34,8 @@ class Workbench {
   private unanswered = false;
   /** The text that the panel's result is about; at first the one that the editor begins with. */
   private sent: FormDataEntryValue | null;
+  /** Whether the editor's text was sent from here, so that the page's latest submission has it. */
+  private hasTaken = false;
   private refreshes = 0;
   private timer = 0;
   private readonly title = document.title;
@@ -136,7 +138,10 @@ class Workbench {
       const outcome = page.getElementById("outcome");
       if (outcome !== null) {
         dropSent(String(sent.get("key")));
-        if (this.area?.form === form) this.area.dispatchEvent(new Event("taken"));
+        if (this.area?.form === form) {
+          this.hasTaken = true;
+          this.area.dispatchEvent(new CustomEvent("taken", { detail: String(sent.get("source")) }));
+        }
         this.show(outcome);
       } else if (page.querySelector("[data-mistake]") !== null) showMistake(form, button);
       else if (page.querySelector(LATE_DAYS) !== null) this.askForLateDays(page, form);
@@ -247,6 +252,7 @@ class Workbench {
       const now = page.getElementById(old.id);
       if (now !== null) keepFocus(old, () => (old.innerHTML = now.innerHTML));
     }
+    if (this.hasTaken) this.nameVersion(page);
     for (const button of all<HTMLButtonElement>(".ways button[name=mode]", this.bench)) {
       const now = page.querySelector<HTMLButtonElement>(`.ways button[value=${button.value}]`);
       if (now !== null) button.disabled = now.disabled;
@@ -260,6 +266,16 @@ class Workbench {
     window.clearTimeout(this.timer);
     const waits = all("[data-wait]", this.bench).map((hint) => Number(hint.dataset["wait"]));
     if (waits.length > 0) this.timer = window.setTimeout(() => void this.refresh(), 1_000 * Math.min(...waits));
+  }
+
+  /** Name the submission that the editor's text was sent with. */
+  private nameVersion(page: Document): void {
+    const now = page.querySelector(".editor-head [data-loaded]");
+    const head = this.bench.querySelector(".editor-head");
+    if (now === null || head === null) return;
+    head.querySelector("[data-loaded]")?.remove();
+    head.append(document.importNode(now, true));
+    this.area?.dispatchEvent(new Event("named"));
   }
 
   /** From now on, the same text is a new submission. */

@@ -178,6 +178,21 @@ def test_a_barrier_that_never_completes(device, schedule):
     assert (lack.expected_arrivals, lack.arrivals, lack.arrival_lines) == (64, 32, (at,))
 
 
+def test_an_arrival_too_many_while_only_bytes_are_missing(device):
+    text = f"""{BARRIER}{HEAD} {{
+  {THREAD}
+  __shared__ Token barrier;
+  if (t > 0) return;
+  INIT(barrier, 1);
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 64;" :: "r"(at(&barrier)) : "memory");
+  arrive(barrier);  //@ second
+}}"""
+
+    finding = only(device.run(text))
+    assert (finding.kind, finding.line) == (Verdict.BARRIER_DIVERGENCE, line(text, "second"))
+    assert "only for bytes" in finding.message
+
+
 def test_no_wait_orders_nothing(device):
     text = f"""{BARRIER}{HEAD} {{
   {THREAD}

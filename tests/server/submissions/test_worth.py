@@ -33,6 +33,7 @@ def test_what_counts_and_what_stays():
     assert text(RIGHT) == "10/10 points, this submission counts"
     assert text(WRONG) == "0/10 points so far"
     assert text(WRONG, RIGHT, WRONG) == "0/10 points, your best submission counts: 10/10"
+    assert " your " not in text(WRONG, RIGHT, WRONG, as_staff=True)
     assert text(WRONG, WRONG, entry(3, Verdict.DATA_RACE)).endswith(" counts, with the same points")
     assert text(entry(3), RIGHT, entry(3)).endswith(" counts, with the same points")
     assert text(WRONG, RIGHT, WRONG, points=0.0).endswith(", not this one")

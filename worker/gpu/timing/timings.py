@@ -268,7 +268,6 @@ class Library:
                 return None
             raise
         library = cls(backend, judge, case, Product(product_types(case), shape, *memories), seed)
-        library._fill()
         backend.load_library(library.product)
         return library
 
