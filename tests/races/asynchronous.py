@@ -101,6 +101,7 @@ class Program:
     """A kernel, the events of the threads of different blocks, and the lines of copies for which nothing waits.
 
     looks: whether threads look at a barrier once, whose phase may be over
+    overtaken: whether others may go on by two phases before a thread waits, which then waits for ever
     """
 
     seed: int
@@ -110,6 +111,7 @@ class Program:
     events: dict[int, dict[Thread, list[Event]]]
     left: frozenset[int]
     looks: bool
+    overtaken: bool
 
 
 @dataclass(slots=True)
@@ -555,4 +557,5 @@ def generate(seed: int, first_line: int = 1) -> Program:
     left = draft.end()
     different = draft.blocks if any("b == 0" in line for line in draft.lines) else 1
     events = {b: {place: each for place, each in draft.events.items() if place[0] == b} for b in range(different)}
-    return Program(seed, draft.blocks, draft.threads, tuple(draft.lines), events, left, looks)
+    overtaken = any(each.phase > 1 and each.wait != each.arrive for each in (*draft.syncs, *draft.loads))
+    return Program(seed, draft.blocks, draft.threads, tuple(draft.lines), events, left, looks, overtaken)

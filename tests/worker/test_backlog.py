@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,6 +19,7 @@ from tests.worker.supplies import GpuPlace, Supply, right
 from tests.worker.workplaces import SMALL_TEXT
 from worker.bench import backlog
 from worker.bench.backlog import Graded, Pool, Step, encoded, text_of, work_off
+from worker.bench.check_process import CheckProcess
 from worker.bench.throughput import throughput
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.contract.messages import (
@@ -33,7 +33,6 @@ from worker.contract.messages import (
     pack_work,
 )
 from worker.sandbox.limits import Failure, SandboxFailure
-from worker.steps.stages import SandboxedStages
 from worker.workplaces.cpu import CpuWorkplace
 from worker.workplaces.gpu import GpuWorkplace
 from worker.workplaces.workplace import ABORTED, Progress, StepFault
@@ -68,6 +67,8 @@ def left_to_a_gpu(number: int) -> StepResult:
 class Passing(CpuWorkplace):
     """Whatever comes passes, at once."""
 
+    used = 0.0
+
     def prepare(self) -> None:
         pass
 
@@ -77,7 +78,7 @@ class Passing(CpuWorkplace):
 
 @pytest.fixture
 def passing(monkeypatch) -> None:
-    monkeypatch.setattr(backlog, "CpuWorkplace", Passing)
+    monkeypatch.setattr(backlog, "CheckProcess", Passing)
 
 
 def test_every_submission_has_its_own_verdict_and_its_times(tmp_path):
@@ -114,7 +115,7 @@ class Warm(Passing):
 
 
 def test_a_pool_grades_again_with_the_same_slots(tmp_path, monkeypatch):
-    monkeypatch.setattr(backlog, "CpuWorkplace", Warm)
+    monkeypatch.setattr(backlog, "CheckProcess", Warm)
     monkeypatch.setattr(Warm, "made", 0)
     with Pool(tmp_path, [GpuPlace(Supply())], slots=2) as pool:
         for number in (3, 0, 2):
@@ -276,7 +277,7 @@ def test_an_end_from_outside_logs_no_aborted_step(tmp_path, caplog, monkeypatch)
         busy.begun.wait()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(backlog, "CpuWorkplace", Ordered)
+    monkeypatch.setattr(backlog, "CheckProcess", Ordered)
     busy = Busy(Supply())
     with pytest.raises(KeyboardInterrupt):
         work_off([work()] * 3, tmp_path, [busy], slots=1, told=interrupt)
@@ -322,13 +323,14 @@ def test_totals_are_those_of_the_parts(tmp_path):
 def test_compiling_and_checking_leave_the_cores_to_what_drives_a_gpu(tmp_path, monkeypatch):
     found: set[int] = set()
 
-    real: Callable[[SandboxedStages, Any], Any] = SandboxedStages.compile
+    real: Callable[..., StepResult] = CheckProcess.do
 
-    def compile_and_look(self, request):
-        found.update(os.getpriority(os.PRIO_PROCESS, child._process.pid) for child in self._children)
-        return real(self, request)
+    def check_and_look(self, message, worker, progress):
+        self.prepare()
+        found.add(os.getpriority(os.PRIO_PROCESS, self._process.pid))
+        return real(self, message, worker, progress)
 
-    monkeypatch.setattr(SandboxedStages, "compile", compile_and_look)
+    monkeypatch.setattr(CheckProcess, "do", check_and_look)
     before = os.getpriority(os.PRIO_PROCESS, 0)
     work_off([work()], tmp_path, [GpuPlace(Supply())], slots=1)
     assert found == {max(before, 5)}

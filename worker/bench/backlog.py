@@ -9,8 +9,6 @@ import base64
 import contextlib
 import logging
 import queue
-import resource
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,13 +20,11 @@ from kernels.exercise import Exercise
 from kernels.exercise.schema import definition_in
 from kernels.report import Report
 from kernels.verdict import Verdict
+from worker.bench.check_process import CheckProcess, used_seconds
 from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage, StepResult, Ticket
 from worker.supervision.cores import cores, step_back
 from worker.workplaces.cpu import CpuWorkplace
 from worker.workplaces.workplace import Workplace
-
-_SWITCH_SECONDS = 0.0005
-"""After this time, a thread that packs a result gives way to one that answers a GPU process."""
 
 logger = logging.getLogger(__name__)
 
@@ -119,10 +115,10 @@ def work_off(
     slots: number of parallel checks; None for a worker's default
     """
     slots = slots or max(1, min(len(works), cores() - len(gpus)))
-    began, used = time.monotonic(), _cpu_seconds()
+    began, used = time.monotonic(), used_seconds()
     with Pool(cache, gpus, slots) as pool:
         graded = pool.grade(works, told)
-        seconds, used = time.monotonic() - began, _cpu_seconds() - used
+        seconds, used = time.monotonic() - began, used_seconds() - used + pool.used_elsewhere
     return Backlog(graded, seconds, len(gpus), cores(), used, pool.cpu_seconds)
 
 
@@ -135,7 +131,9 @@ class Pool:
     def __init__(self, cache: Path, gpus: Sequence[Workplace], slots: int) -> None:
         """Start nothing yet. The parameters mean the same as in `work_off`."""
         self._measures = bool(gpus)
-        self._checks = [CpuWorkplace(cache) for _ in range(slots)]
+        # this process answers what GPU processes ask, and nothing may delay it
+        check = CheckProcess if gpus else CpuWorkplace
+        self._checks: list[CheckProcess | CpuWorkplace] = [check(cache) for _ in range(slots)]
         self._steps: Mapping[StepKind, _Steps] = {kind: queue.PriorityQueue() for kind in StepKind}
         self._ended: queue.SimpleQueue[Step] = queue.SimpleQueue()
         # a GPU's processes take longest to start, so they start first
@@ -143,8 +141,6 @@ class Pool:
         self._slots += [_Slot(place, None, self._steps[StepKind.CHECK], self._ended) for place in self._checks]
 
     def __enter__(self) -> Self:
-        self._switched = sys.getswitchinterval()
-        sys.setswitchinterval(_SWITCH_SECONDS)
         for slot in self._slots:
             slot.start()
         return self
@@ -155,7 +151,11 @@ class Pool:
                 slot.end()
             for slot in self._slots:
                 slot.join()
-        sys.setswitchinterval(self._switched)
+
+    @property
+    def used_elsewhere(self) -> float:
+        """CPU seconds of the processes of checks, which are still running."""
+        return sum(place.used for place in self._checks if isinstance(place, CheckProcess))
 
     @property
     def cpu_seconds(self) -> Mapping[str, float]:
@@ -245,8 +245,3 @@ def _steps_unlogged() -> Iterator[None]:
         yield
     finally:
         logging.disable(before)
-
-
-def _cpu_seconds() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)

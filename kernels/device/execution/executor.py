@@ -355,15 +355,14 @@ class _Search:
         """Run the launch again so that threads look at barriers whose phase isn't over."""
         for order in first.late_orders(self.launch.threads):
             again = self._in_one_order(order)
-            ran, failed = again.result, again.failed or first.failed
-            if failed is None:
-                continue
+            ran, failed = again.result, again.failed
             # A loop that runs too long may end in another order, but not a wait for a barrier that can't complete.
             more = [each for each in ran.errors if each.kind is not Verdict.TIME_LIMIT or each.facts.incomplete]
             if more:
-                found = (_after_failure(each, failed.facts.failed_waits) for each in more)
+                found = (_after_failure(each, failed.facts.failed_waits) if failed else each for each in more)
                 return replace(result, findings=(*result.findings, *found))
-            if not ran.errors and self._differ(ran, result):
+            failed = failed or first.failed
+            if failed is not None and not ran.errors and self._differ(ran, result):
                 return replace(result, others=(ran,), unordered=failed)
         return result
 

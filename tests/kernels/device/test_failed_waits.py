@@ -118,6 +118,25 @@ def test_a_wait_without_end_behind_one_that_failed(device, giver):
     assert (finding.kind, finding.line) == (Verdict.TIME_LIMIT, line(text, "wait"))
 
 
+def test_a_wait_that_may_be_overtaken_by_two_phases(device):
+    text = f"""{BEFORE}{HEAD} {{
+  {THREAD}
+  __shared__ Token bar[2];
+  if (t == 0) begin(bar, 32), begin(bar + 1, 64);
+  __syncthreads();
+  if (t < 32) arrive(bar);
+  wait(bar, 0);  //@ wait
+  if (t < 32) arrive(bar);
+  wait(bar, 1);
+  over(bar + 1, 0);
+  P[t] = 0;
+}}"""
+
+    finding = only(device.run(text, block=64, n=64))
+
+    assert (finding.kind, finding.line) == (Verdict.TIME_LIMIT, line(text, "wait"))
+
+
 @givers
 @pytest.mark.parametrize(
     "body",
