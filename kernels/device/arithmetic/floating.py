@@ -33,7 +33,10 @@ def _rounded(
         if match:
             function = _in_mode(nearest[0], other[0], match[0])
             function = finished32(function, match[1] == "ftz", match[2] == "sat", factors)
-            return Operation(opcode.text, ("f32",) * sources, "f32", function, flops=flops)
+            exactly = None
+            if match[0] in ("", "rn") and not match[1] and not match[2]:
+                exactly = fused.multiply_add if sources == 3 else nearest[0]
+            return Operation(opcode.text, ("f32",) * sources, "f32", function, flops=flops, exactly=exactly)
         match = opcode.match(modes, ("f64",))
         if not match:
             return None

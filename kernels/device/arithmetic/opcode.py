@@ -39,6 +39,7 @@ class Operation:
     function: takes an array per source (see NUMPY_TYPES) and returns new arrays of the result types
     approximate: the hardware's last bits may differ; this result is inside PTX's error bound
     flops: floating-point operations per lane; a fused multiply-add counts as two
+    exactly: a faster function with the same results, if all are exact, apart from the pattern of NaN
     """
 
     opcode: str
@@ -47,6 +48,7 @@ class Operation:
     function: Function
     approximate: bool = False
     flops: int = 0
+    exactly: Function | None = None
 
 
 @dataclass(frozen=True, slots=True)

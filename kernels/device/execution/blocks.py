@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from kernels.device.barriers.cluster_barriers import ClusterUse, cluster_use
 from kernels.device.barriers.mbarrier_uses import MbarrierUse, mbarrier_use
 from kernels.device.execution.lower import LoweredStep, Lowering
+from kernels.device.execution.stretches import Stretch, stretches
+from kernels.device.ptx.dataflow import block_local
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Register, Unsupported
 from kernels.device.ptx.program import (
     Block,
@@ -22,6 +24,8 @@ from kernels.device.ptx.program import (
     is_scheduled,
     is_tensor,
     is_warp_sync,
+    reads,
+    results,
 )
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
@@ -51,6 +55,7 @@ class NamedUse:
 class CodeBlock:
     """A basic block with its steps.
 
+    stretches: the steps as they are run
     end: the last instruction, if it decides the next block; otherwise None
     operand: the input register of the deciding or warp-wide instruction: index, predicate or members; or -1
     result: the register that a reducing barrier sets, or -1
@@ -62,6 +67,7 @@ class CodeBlock:
 
     first: int
     steps: tuple[LoweredStep, ...]
+    stretches: tuple[Stretch, ...]
     end: Instruction | None
     end_pc: int
     follower: int
@@ -107,9 +113,11 @@ def _code_block(lowering: Lowering, block: Block, last_poll: int) -> CodeBlock:
     warp_sync = is_warp_sync(first) and not first.opcode.startswith("activemask")
     warp_sync = warp_sync and lowering.steps[block.start].follows != "refused"
     operand, result = _operands(lowering, first if warp_sync else last)
+    steps = _steps(lowering, block, block.end - 1 if decides else block.end)
     return CodeBlock(
         block.start,
-        _steps(lowering, block.start, block.end - 1 if decides else block.end),
+        steps,
+        stretches(steps),
         last if decides else None,
         block.end - 1,
         block.end,
@@ -126,14 +134,25 @@ def _code_block(lowering: Lowering, block: Block, last_poll: int) -> CodeBlock:
 def _refused_block(lowering: Lowering, block: Block, last_poll: int, reason: Unsupported) -> CodeBlock:
     """A block whose last instruction is a barrier that isn't emulated."""
     at = block.end - 1
-    steps = (*_steps(lowering, block.start, at), lowering.refused(at, reason))
-    return CodeBlock(block.start, steps, None, at, block.end, False, -1, -1, last_poll, None, None, None)
+    steps = (*_steps(lowering, block, at), lowering.refused(at, reason))
+    parts = stretches(steps)
+    return CodeBlock(block.start, steps, parts, None, at, block.end, False, -1, -1, last_poll, None, None, None)
 
 
-def _steps(lowering: Lowering, start: int, end: int) -> tuple[LoweredStep, ...]:
+def _steps(lowering: Lowering, block: Block, end: int) -> tuple[LoweredStep, ...]:
     """Return the steps in order. Loads that the compiler moved ahead of a selection are delayed to it."""
-    order = sorted(range(start, end), key=lambda pc: lowering.choices[pc].pc - 0.5 if pc in lowering.choices else pc)
-    return tuple(lowering.steps[pc] for pc in order)
+    program, choices = lowering.program, lowering.choices
+    order = sorted(range(block.start, end), key=lambda pc: choices[pc].pc - 0.5 if pc in choices else pc)
+    local = block_local(program)
+    later = {name for item in program.instructions[end : block.end] for name in reads(item)}
+    made: list[LoweredStep] = []
+    for pc in reversed(order):
+        step, item = lowering.steps[pc], program.instructions[pc]
+        names = set(reads(item))
+        last = {program.registers[name] for name in (names & local) - later - set(results(item))}
+        made.append(replace(step, spent=tuple(last.intersection(step.sources))))
+        later |= names
+    return tuple(reversed(made))
 
 
 def _operands(lowering: Lowering, instruction: Instruction) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from kernels.device.counting.merging import Merge, candidates
 from kernels.device.execution.blocks import CodeBlock
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.execution.schedule import ChunkRun
-from kernels.device.memory.access import Step, memory_form
+from kernels.device.memory.access import FloatLoad, Step, memory_form
 from kernels.device.memory.atomic import atomic_form
 from kernels.device.memory.bulk import BulkCopy
 from kernels.device.memory.copies import is_copy
@@ -65,11 +65,18 @@ def _counting(machine: Machine) -> Counting:
     return machine.counting
 
 
-def counted_step(run: Step, accesses: Sequence[Counted]) -> Step:
-    def counted(machine: Machine, mask: Mask | None) -> None:
+def count_step(accesses: Sequence[Counted]) -> Step:
+    def count(machine: Machine, mask: Mask | None) -> None:
         count = _counting(machine).access
         for access in accesses:
             count(machine, access, mask)
+
+    return count
+
+
+def counted_step(run: Step, count: Step) -> Step:
+    def counted(machine: Machine, mask: Mask | None) -> None:
+        count(machine, mask)
         run(machine, mask)
 
     return counted
@@ -120,17 +127,17 @@ class CountedLowering(Lowering):
     def _unguarded(self, pc: int, item: Instruction) -> LoweredStep:
         step = super()._unguarded(pc, item)
         if self.flops[pc] and item.guard is not None:
-            step = replace(step, run=counted_work(step.run, pc))
+            step = step.instead(counted_work(step.run, pc))
         if item.head in {"ld", "ldu", "st"}:
-            return replace(step, run=self._counted_memory(step.run, pc, item))
+            return self._counted_memory(step, pc, item)
         if item.head in {"atom", "red"}:
-            return replace(step, run=self._counted_atomic(step.run, pc, item))
+            return step.instead(self._counted_atomic(step.run, pc, item))
         if is_copy(item.opcode):
-            return replace(step, run=self._counted_copy(step.run, pc, item))
+            return step.instead(self._counted_copy(step.run, pc, item))
         if (rows := eight_rows(item.opcode)) is not None:
-            return replace(step, run=self._counted_rows(step.run, pc, item, rows))
+            return step.instead(self._counted_rows(step.run, pc, item, rows))
         if (matrix := matrix_access(item.opcode)) is not None:
-            return replace(step, run=self._counted_matrix(step.run, pc, item, matrix))
+            return step.instead(self._counted_matrix(step.run, pc, item, matrix))
         return step
 
     def _counted_rows(self, run: Step, pc: int, item: Instruction, form: EightRows) -> Step:
@@ -158,23 +165,25 @@ class CountedLowering(Lowering):
 
         return counted
 
-    def _counted_memory(self, run: Step, pc: int, item: Instruction) -> Step:
+    def _counted_memory(self, step: LoweredStep, pc: int, item: Instruction) -> LoweredStep:
         form = memory_form(item.opcode)
         if form is None or _NO_MEMORY & set(item.opcode.split(".")):
-            return run
+            return step
         place = self.place(item.operands[0 if form.store else 1])
         verb = Verb.STORE if form.store else Verb.LOAD
         own = _counted(pc, item, form.space, verb, form.size * form.count, place)
         merges = self._merges.get(pc, ())
         several = (replace(own, pcs=merge.pcs, width=merge.width, displacement=merge.displacement) for merge in merges)
-        return counted_step(run, (own, *several))
+        count = count_step((own, *several))
+        quick = replace(step.quick, count=count) if isinstance(step.quick, FloatLoad) else None
+        return replace(step, run=counted_step(step.run, count), quick=quick)
 
     def _counted_atomic(self, run: Step, pc: int, item: Instruction) -> Step:
         form = atomic_form(item.opcode)
         assert form is not None
         place = self.place(item.operands[1 if form.returns else 0])
         size = form.dtype.itemsize * form.count
-        return counted_step(run, (_counted(pc, item, form.space, Verb.ATOMIC, size, place),))
+        return counted_step(run, count_step((_counted(pc, item, form.space, Verb.ATOMIC, size, place),)))
 
     def _counted_copy(self, run: Step, pc: int, item: Instruction) -> Step:
         size = item.operands[2]

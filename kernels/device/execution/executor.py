@@ -20,6 +20,7 @@ from kernels.device.execution.counted_run import CountedLowering, CountedMachine
 from kernels.device.execution.idle_loops import looks
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.execution.schedule import Budget, BudgetSpentError, ChunkRun, EndlessWaitError, Schedule
+from kernels.device.execution.stretches import Stretch
 from kernels.device.memory.placement import Argument, Buffer, Layout
 from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.suspects import SuspectFinder
@@ -106,7 +107,9 @@ class _Prepared:
         self.lowering = CountedLowering(program) if count else Lowering(program)
         self.blocks: dict[int, CodeBlock] = code_blocks(self.lowering)
         if wrap is not None:
-            self.blocks = {at: replace(block, steps=tuple(map(wrap, block.steps))) for at, block in self.blocks.items()}
+            for at, block in self.blocks.items():
+                steps = tuple(map(wrap, block.steps))
+                self.blocks[at] = replace(block, steps=steps, stretches=(Stretch(steps, None),))
         self.unset = [program.registers[name] for name in maybe_unset(program)]
         self.lines = tuple(item.line for item in program.instructions)
         self.polls = polling_loads(program)

@@ -15,7 +15,7 @@ from kernels.device.barriers.mbarrier_phases import missing_arrivals
 from kernels.device.execution import steps, warp
 from kernels.device.execution.affine import add, affine_operation
 from kernels.device.execution.printing import assert_step, print_step
-from kernels.device.memory.access import Form, Step, load_step, memory_form, scope_of
+from kernels.device.memory.access import FloatLoad, Form, Step, load_step, memory_form, scope_of
 from kernels.device.memory.atomic import atomic_form, atomic_step
 from kernels.device.memory.bulk import COMMIT as COMMIT_BULK
 from kernels.device.memory.bulk import bulk_copy, bulk_form, bulk_step, bulk_wait, bulk_wait_step, commit_bulk
@@ -42,6 +42,7 @@ from kernels.device.ptx.module import (
 )
 from kernels.device.ptx.program import Program, is_scheduled, is_special, is_tensor, is_warp_sync, reads
 from kernels.device.ptx.speculation import chosen_loads
+from kernels.device.state.accesses import Strength
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import CLOCK, Operands, Place, special_bits
@@ -84,6 +85,8 @@ class LoweredStep:
     sources, results: numbers of registers, for following unset values
     follows: how unset values pass: "all" (any unset source makes the results unset), "copy", "choice", "and", "or" or
         "own"; "refused" ends the run
+    spent: the sources that only this block reads, and no step after this one
+    quick: what it does to all threads if nothing is left to check, for a stretch of such steps
     """
 
     run: Step
@@ -91,6 +94,12 @@ class LoweredStep:
     sources: tuple[int, ...] = ()
     results: tuple[int, ...] = ()
     follows: str = "own"
+    spent: tuple[int, ...] = ()
+    quick: FloatLoad | steps.Sum | None = None
+
+    def instead(self, run: Step) -> LoweredStep:
+        """Return the step with another function."""
+        return self if run is self.run else replace(self, run=run, quick=None)
 
 
 def _refused(pc: int, item: Instruction, reason: Unsupported) -> LoweredStep:
@@ -127,7 +136,7 @@ class Lowering(Operands):
         try:
             step = self._unguarded(pc, item)
             if self._products:
-                step = replace(step, run=watched_step(step.run, pc, item, self._products))
+                step = step.instead(watched_step(step.run, pc, item, self._products))
         except Unsupported as reason:
             step = _refused(pc, item, reason)
         return self._if_guarded(item, step)
@@ -141,8 +150,7 @@ class Lowering(Operands):
         if item.guard is None:
             return step
         number = self._register(item.guard.register.name, 1, wider=False)
-        run = steps.guarded(step.run, number, item.guard.negated)
-        return replace(step, run=run)
+        return step.instead(steps.guarded(step.run, number, item.guard.negated))
 
     def _unguarded(self, pc: int, item: Instruction) -> LoweredStep:
         if is_scheduled(item) or _NOTHING.fullmatch(item.opcode):
@@ -206,7 +214,11 @@ class Lowering(Operands):
             guard = choice.guard
             chosen = self._register(guard.register.name, 1, wider=False), guard.negated
         run = load_step(form, pc, item.line, place, targets, widths, keep, chosen)
-        return LoweredStep(run, pc)
+        quick = None
+        plain = chosen is None and form.strength is Strength.PLAIN and not form.by_warp
+        if plain and form.kind == "f32" and targets[0] is not None and form.count == 1:
+            quick = FloatLoad(pc, place.register, targets[0])
+        return LoweredStep(run, pc, quick=quick)
 
     def _atomic(self, pc: int, item: Instruction) -> LoweredStep:
         form = atomic_form(item.opcode)
@@ -454,7 +466,8 @@ class Lowering(Operands):
         verb = item.head
         if verb in {"and", "or"} and results and not any(negated) and not set(results) & set(sources):
             follows = verb
-        return LoweredStep(run, pc, sources, results, follows)
+        quick = None if found.exactly is None or not results else steps.Sum(found.exactly, results[0], sources)
+        return LoweredStep(run, pc, sources, results, follows, quick=quick)
 
     def _computation(
         self,

@@ -38,7 +38,7 @@ from kernels.device.ptx.module import Instruction, Malformed, Symbol
 from kernels.device.ptx.program import ENDS
 from kernels.device.state.findings import Described
 from kernels.device.state.geometry import WARP
-from kernels.device.state.machine import EXIT, Machine
+from kernels.device.state.machine import EMPTY, EXIT, Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.unset_values import BRANCH
 from kernels.device.state.values import INTEGER
@@ -349,9 +349,18 @@ class ChunkRun:
     def _execute(self, block: CodeBlock, mask: Mask | None) -> None:
         machine = self._machine
         unset = machine.unset
-        for step in block.steps:
+        for stretch in block.stretches:
+            if stretch.quick is None or unset.origins or not stretch.quick(machine, mask):
+                self._step_by_step(stretch.steps, mask)
+
+    def _step_by_step(self, steps: Sequence[LoweredStep], mask: Mask | None) -> None:
+        machine = self._machine
+        unset = machine.unset
+        for step in steps:
             if not unset.origins:
                 step.run(machine, mask)
+                for number in step.spent:
+                    machine.registers[number] = EMPTY
                 continue
             # The instruction may change its own guard.
             guarded = self._guarded(step.pc, mask)
@@ -506,26 +515,34 @@ class ChunkRun:
             for pc, part in parts:
                 self._make_ready(pc + 1, self._machine.mask(part))
             return True
+        ways, opened = self._complete()
+        if not ways:
+            return False
+        # Tell the observers that these blocks have passed a barrier.
+        everyone = bool(opened.all()) or bool((opened | self._gone.all(axis=0)).all())
+        self._ordering.barrier(None if everyone else opened)
+        self._machine.epochs[0, opened] += 1
+        for pc, mask in ways:
+            reduce_at_barrier(self._machine, self._barriers[pc], mask)
+            self._make_ready(pc + 1, mask)
+        return True
+
+    def _complete(self) -> tuple[list[tuple[int, Mask | None]], NDArray[np.bool_]]:
+        """Take the threads that wait for nobody any more from their barriers. Return them, and their blocks."""
+        for pc, waiting in self._at_barrier.items():
+            if waiting.all():  # the usual case, for which the steps below take much longer
+                del self._at_barrier[pc]
+                return [(pc, None)], np.ones(self._machine.shape.blocks, np.bool_)
         alive = ~self._gone
         opened = np.zeros(self._machine.shape.blocks, np.bool_)
-        ways: list[tuple[int, Grid]] = []
+        ways: list[tuple[int, Mask | None]] = []
         for pc, waiting in list(self._at_barrier.items()):
             complete = (waiting == alive).all(axis=0) & waiting.any(axis=0)
             if complete.any():
                 opened |= complete
-                ways.append((pc, waiting & complete))
+                ways.append((pc, self._machine.mask(waiting & complete)))
                 self._keep_waiting(pc, waiting & ~complete)
-        if not ways:
-            return False
-        # Tell the observers that these blocks have passed a barrier.
-        everyone = bool((opened | ~alive.any(axis=0)).all())
-        self._ordering.barrier(None if everyone else opened)
-        self._machine.epochs[0, opened] += 1
-        for pc, part in ways:
-            mask = self._machine.mask(part)
-            reduce_at_barrier(self._machine, self._barriers[pc], mask)
-            self._make_ready(pc + 1, mask)
-        return True
+        return ways, opened
 
     def _keep_waiting(self, pc: int, left: Grid) -> None:
         if left.any():

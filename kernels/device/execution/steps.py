@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,15 @@ from kernels.device.state.mask import Mask
 from kernels.device.state.unset_values import BRANCH
 from kernels.device.state.values import from_array, narrowed, uniform, widened
 from kernels.facts import Mistake
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum or product of floats in registers. See `Operation.exactly`."""
+
+    function: Callable[..., Any]
+    target: int
+    sources: tuple[int, ...]
 
 
 def nothing(machine: Machine, mask: Mask | None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.memory.locate import Found, Site, locate, split
+from kernels.device.memory.locate import Found, Site, known_place, locate, split
 from kernels.device.memory.parts import note, note_part, places, read_part
 from kernels.device.ptx.module import SIZES
 from kernels.device.state.accesses import Access, Kind, Strength
@@ -85,6 +85,19 @@ def _strength(order: str | None, scope: str | None) -> Strength:
 def scope_of(name: str | None) -> Strength:
     """Return the threads that an atomic or a fence orders; without a scope, the threads of the device."""
     return {"cta": Strength.BLOCK, "cluster": Strength.CLUSTER}.get(name or "", Strength.DEVICE)
+
+
+@dataclass(frozen=True, slots=True)
+class FloatLoad:
+    """A load of one float at the address in a register.
+
+    count: counts it, in a counted run
+    """
+
+    pc: int
+    register: int
+    target: int
+    count: Step | None = None
 
 
 def load_step(
@@ -165,10 +178,8 @@ def _again(load: Step, form: Form, where: tuple[int, int], target: int) -> Step:
     dtype = np.dtype(np.float32 if form.kind == "f32" else np.int32)
 
     def load_again(machine: Machine, mask: Mask | None) -> None:
-        address = machine.registers[register]
-        sites = None if address.lanes is None else address.lanes.sites
-        found = None if sites is None or mask is not None else sites.get((pc, address.offset))
-        if found is None or not found.known or machine.unset.origins or form.acquires:
+        found = None if mask is not None else known_place(machine.registers[register], pc)
+        if found is None or machine.unset.origins or form.acquires:
             load(machine, mask)
             return
         machine.registers[target] = Value(Lanes(found.readers[0]().view(dtype)), 0, 32)

@@ -104,6 +104,13 @@ def locate(machine: Machine, site: Site, address: Value, displacement: int, mask
     return found
 
 
+def known_place(address: Value, pc: int) -> Found | None:
+    """Return the place of an instruction's access if nothing is left to check when all threads use it again."""
+    sites = None if address.lanes is None else address.lanes.sites
+    found: Found | None = None if sites is None else sites.get((pc, address.offset))
+    return found if found is not None and found.known else None
+
+
 def active_bounds(lanes: Lanes, mask: Mask) -> tuple[int, int]:
     """Return the smallest and the largest element of the active threads."""
 

@@ -38,6 +38,7 @@ class Machine:
     backwards: whether atomics of one instruction take effect from the last thread to the first
     alternates: whether this holds for every second such instruction only, so that two counters don't agree
     multiplies: whether tensor cores change the sums
+    rounds: whether a sum of floats was inexact
     asked_who_is_active: whether a thread executed `__activemask()`
     """
 
@@ -63,6 +64,7 @@ class Machine:
         "products",
         "races",
         "registers",
+        "rounds",
         "shape",
         "steps",
         "unset",
@@ -74,7 +76,7 @@ class Machine:
         self.shape = geometry.shape
         self.memory = memory
         self.findings = findings
-        self.registers: list[Value] = [_EMPTY] * registers
+        self.registers: list[Value] = [EMPTY] * registers
         self.unset: UnsetObserver
         self.races: Unwatched
         self.copies: list[PendingCopy] = []
@@ -89,6 +91,7 @@ class Machine:
         self.steps = 0
         self.backwards = self.alternates = self._turned = False
         self.multiplies = True
+        self.rounds = False
         self.asked_who_is_active = False
         self._everyone = np.ones((self.shape.threads, self.shape.blocks), np.bool_)
 
@@ -122,7 +125,7 @@ class Machine:
             self.registers[number] = value
             return
         old = self.registers[number]
-        if old is _EMPTY or (old.lanes is value.lanes and old.offset == value.offset):
+        if old is EMPTY or (old.lanes is value.lanes and old.offset == value.offset):
             self.registers[number] = value
             return
         integer = INTEGER[value.bits]
@@ -130,7 +133,8 @@ class Machine:
         self.registers[number] = Value(Lanes(blended), 0, value.bits)
 
 
-_EMPTY = Value(None, 0, 32)
+EMPTY = Value(None, 0, 32)
+"""The content of a register that was never set, or is read no more. So its memory serves the next steps."""
 _SLOTS, _MULTIPROCESSORS = 64, 132
 """Of warps on a multiprocessor, and of multiprocessors on an H100 or H200."""
 

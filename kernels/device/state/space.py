@@ -168,7 +168,11 @@ class Allocation:
             target[shift] = new if len(self.copies) == 2 or np.ndim(new) == 0 else new[-1]
             return
         if mask is None and words is not None and self._alike(words):
-            target[words.array[:, 0] + shift] = new
+            first: int | None = words.derive("first", lambda: _first_of_row(words.array[:, 0]))
+            if first is None:
+                target[words.array[:, 0] + shift] = new
+            else:
+                target[first + shift : first + shift + len(words.array)] = new
             return
         index = (self._own if words is None else self._index(words)) + shift * self._stride
         flat = target.reshape(-1)
@@ -189,6 +193,11 @@ class Allocation:
         if len(self.copies) == 1:
             return word * grid.blocks + block
         return (word * grid.threads + thread) * grid.blocks + block
+
+
+def _first_of_row(words: Index) -> int | None:
+    """Return the first of words that lie one after the other; None if they don't."""
+    return int(words[0]) if (np.diff(words) == 1).all() else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,10 +31,15 @@ def fma32(a: Array, b: Array, c: Array) -> Array:
     product is exact.
     """
     clear(INEXACT)
+    result = multiply_add(a, b, c)
+    return _fma32_through64(a, b, c) if raised(INEXACT) else result
+
+
+def multiply_add(a: Array, b: Array, c: Array) -> Array:
+    """Return a * b + c, rounded twice."""
     result: Array = a * b
     # In place if the shapes allow it: a new array costs more than the addition.
-    result = np.add(result, c, out=result) if result.shape == c.shape else result + c
-    return _fma32_through64(a, b, c) if raised(INEXACT) else result
+    return np.add(result, c, out=result) if result.shape == c.shape else result + c
 
 
 def _fma32_through64(a: Array, b: Array, c: Array) -> Array:
