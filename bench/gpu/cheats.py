@@ -69,8 +69,8 @@ def right_request(machine: Machine, spares: Spares) -> MeasureRequest:
 def _change(before: list[float], after: list[float]) -> str:
     change = statistics.median(after) / statistics.median(before) - 1 if before and after else 0.0
     return (
-        f"After {plural(len(after), 'kernel')} the process went on. The median of the correct kernel's speeds there is"
-        f" {change:+.2%} longer than in new processes. The goal is at most 0.1 %."
+        f"After {plural(len(after), 'kernel')} the process went on. There, the correct kernel's median time differs by"
+        f" {change:+.2%} from new processes. The goal is at most 0.1 %."
     )
 
 

@@ -33,7 +33,8 @@ _OTHER_BARRIERS: Mapping[Mistake, str] = {
     ),
     Mistake.LATE_EXPECTATION: (
         "Expect the bytes{at} before this thread arrives, or in its arrival with `mbarrier.arrive.expect_tx`. "
-        "Otherwise the phase may be over by then, and the bytes count for the next one."
+        "Otherwise the phase may be over by then, and the bytes count for the next one. If this thread doesn't arrive, "
+        "let an arriving thread expect all bytes."
     ),
     Mistake.NAMED_BARRIER: (
         "Give the barrier{at} the number of threads that reach it. For the whole block, use `__syncthreads()`."

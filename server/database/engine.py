@@ -26,7 +26,7 @@ _POOL = {"pool_size": 8, "max_overflow": 8, "pool_timeout": 10, "pool_recycle": 
 
 # Limits for a hung server or a frozen process, which keeps its locks: nothing here takes nearly as long.
 _POSTGRESQL_OPTIONS = {"statement_timeout": "30s", "lock_timeout": "10s"}
-_FROZEN_SECONDS, _FROZEN_SECONDS_OF_REPEATING = 60, 10
+_FROZEN_SECONDS, _FROZEN_SECONDS_OF_REPEATING = 60, 30
 _POSTGRESQL_CONNECTION: dict[str, Any] = {
     "connect_timeout": 5,
     "keepalives_idle": 30,

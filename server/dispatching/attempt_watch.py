@@ -75,7 +75,7 @@ class Watch:
 
     def sent_by_another(self, ticket: Ticket, now: float) -> None:
         """Remember that another dispatcher has just sent this message."""
-        self._known.setdefault(ticket.token, _Known(now)).sent = now
+        self.sent(ticket, now)
 
     def decide(
         self, now: float, under_way: Sequence[UnderWay], claims: Sequence[Claim], waiting: Mapping[str, int]

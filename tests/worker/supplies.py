@@ -42,6 +42,7 @@ def measured(request: MeasureRequest, ms: float = 1.0) -> MeasureResponse:
 class Runner:
     isolation = None
     usable = True
+    reaches_host = False
 
     def __init__(self, supply: Supply) -> None:
         self.supply = supply

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -318,6 +319,19 @@ def test_totals_are_those_of_the_parts(tmp_path):
     assert set(found.cpu_seconds) == {"compile", "run", "other"}
     assert sum(found.cpu_seconds.values()) == pytest.approx(done.cpu_seconds)
     assert found.cpu_seconds["run"] > 0
+
+
+def test_a_process_of_checks_that_dies_is_replaced(tmp_path):
+    message = StepMessage(Ticket(0, StepKind.CHECK, ""), 1, 0.0, check=work("__global__ void f() {}", gpu=""))
+    place = CheckProcess(tmp_path)
+    place.prepare()
+    assert place._process is not None
+    os.kill(place._process.pid, signal.SIGKILL)
+    place._process.wait()
+    place.prepare()
+    assert place.do(message, "a slot", lambda _: None).fault == ""
+    place.close()
+    assert place._process.returncode == 0
 
 
 def test_compiling_and_checking_leave_the_cores_to_what_drives_a_gpu(tmp_path, monkeypatch):

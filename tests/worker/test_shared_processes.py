@@ -10,11 +10,11 @@ import pytest
 from kernels.exercise import find_exercise
 from kernels.judging.plan import make_plan
 from kernels.report import Report
-from kernels.verdict import Finding, Verdict
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
 from tests.marks import linux
-from tests.worker.supplies import GpuPlace, Supply, measured
+from tests.worker.supplies import GpuPlace, Runner, Supply, measured
 from tests.worker.workplaces import measure_message, wait_until
-from worker.contract.measure_work import MeasureRequest, MeasureResponse
+from worker.contract.measure_work import NO_MEMORY, MeasureRequest, MeasureResponse
 from worker.contract.messages import MeasureWork, StepResult, pack_work
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.workplaces import gpu as workplace_gpu
@@ -70,15 +70,31 @@ def test_a_process_ends_after_a_kernel_that_the_cpu_device_could_not_judge():
     assert len(supply.runners) == 2
 
 
-def test_a_process_whose_memory_a_kernel_can_reach_ends():
-    def answer(request: MeasureRequest) -> MeasureResponse:
-        made = measured(request)
-        assert made.measurement is not None
-        environment = replace(made.measurement.environment, host_memory=True)
-        return replace(made, measurement=replace(made.measurement, environment=environment))
-
-    supply = Supply(answer)
+def test_a_process_whose_memory_a_kernel_can_reach_ends(monkeypatch):
+    monkeypatch.setattr(Runner, "reaches_host", True)
+    supply = Supply(measured)
     verdicts(GpuPlace(supply), FINE, FINE)
+    assert len(supply.runners) == 2
+
+
+def unranked(request: MeasureRequest) -> MeasureResponse:
+    answer = measured(request)
+    assert answer.measurement is not None
+    return replace(answer, measurement=replace(answer.measurement, ranked=False))
+
+
+def without_memory(request: MeasureRequest) -> MeasureResponse:
+    return replace(measured(request), checks=(CaseCheck("Width=4096", CaseStatus.NOT_RUN, NO_MEMORY),))
+
+
+def of_other_code(request: MeasureRequest) -> MeasureResponse:
+    return replace(measured(request), ptx_digests=("other",))
+
+
+@pytest.mark.parametrize("doubtful", [unranked, without_memory])
+def test_a_process_ends_after_a_doubtful_measurement(doubtful):
+    supply = Supply(doubtful)
+    assert verdicts(GpuPlace(supply), FINE, FINE) == [Verdict.ACCEPTED] * 2
     assert len(supply.runners) == 2
 
 
@@ -89,7 +105,7 @@ def test_a_process_ends_after_its_last_work(monkeypatch):
     assert len(supply.runners) == 3
 
 
-@pytest.mark.parametrize("trouble", [wrong, crash])
+@pytest.mark.parametrize("trouble", [wrong, crash, without_memory, of_other_code])
 def test_what_a_used_process_does_not_measure_is_judged_again_in_a_new_one(trouble):
     supply = scripted(measured, trouble, measured, measured)
     assert verdicts(GpuPlace(supply), *[FINE] * 3) == [Verdict.ACCEPTED] * 3

@@ -122,6 +122,10 @@ class DriverOccupancy:
     local_bytes: int
 
 
+NO_MEMORY = "not run, because the GPU has too little memory for it"
+"""Why a case wasn't run, or a size not measured."""
+
+
 @dataclass(frozen=True, slots=True)
 class MeasureResponse:
     """The GPU's findings and measurement.
@@ -141,3 +145,11 @@ class MeasureResponse:
     lost: bool = False
     busy_ms: float = 0.0
     environment: Environment | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the kernel was measured, and every case and size had enough memory."""
+        if self.lost or self.measurement is None:
+            return False
+        reasons = (*self.measurement.left_out, *(check.note for check in self.checks))
+        return not any(reason.endswith(NO_MEMORY) for reason in reasons)

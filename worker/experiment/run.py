@@ -42,7 +42,7 @@ def check_slots(gpus: int, *, counts: bool) -> int:
 
 
 def processes(left: int) -> int:
-    """How many GPU processes so many points need if all are correct."""
+    """The GPU processes needed for this many points, if all are correct."""
     return -(-left // MOST_WORKS)
 
 

@@ -14,7 +14,7 @@ from kernels.judging.outcomes import size_text
 from kernels.judging.plan import CasePlan
 from kernels.measurement import Clocks, Measurement, Speed
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, errors_of, finding_order
-from worker.contract.measure_work import DriverOccupancy, MeasureRequest, MeasureResponse, Numbers
+from worker.contract.measure_work import NO_MEMORY, DriverOccupancy, MeasureRequest, MeasureResponse, Numbers
 from worker.gpu.backend import Backend, DeviceFault, FaultKind, Timed
 from worker.gpu.cases import SmallCases
 from worker.gpu.judge.findings import LOST, fault_finding
@@ -28,7 +28,6 @@ from worker.gpu.timing.timings import FEWEST_IN_BUDGET, LONG_MS, Bench, Effort, 
 T = TypeVar("T")
 
 FAILED_BEFORE = "not run, because another case failed"
-NO_MEMORY = "not run, because the GPU has too little memory for it"
 NOT_COMPARED = "This exercise does not compare results, so the time does not prove that the work was done."
 
 MOST_REPEATS, MOST_ON_THE_CURVE = 120, 15

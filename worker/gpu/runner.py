@@ -6,6 +6,7 @@ Only `worker.gpu.device_process` uses this module. The parent's side is `worker.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -25,6 +26,9 @@ NUMBERS = "numbers"
 
 # The judge's kernels take them as signed integers of 64 bits.
 NUMBER_BITS = 63
+
+_SAME_CLOCK_SECONDS = 1.0
+"""After this time without work, the device may have another clock."""
 
 Ask = Callable[[], Numbers]
 
@@ -90,6 +94,7 @@ class Job:
         self._quiet = quiet
         self._judge: Judge | None = None
         self._clock_mhz = 0
+        self._ended = 0.0
         self._measured = False
 
     def step(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -107,7 +112,9 @@ class Job:
             rehearse_judge(self._backend, self._judge)
 
     def _measure(self, request: MeasureRequest, judge: Judge) -> MeasureResponse:
-        answer = measure_step.measure(request, self._backend, judge, self._ask, self._quiet, self._clock_mhz)
+        clock = self._clock_mhz if time.monotonic() - self._ended < _SAME_CLOCK_SECONDS else 0
+        answer = measure_step.measure(request, self._backend, judge, self._ask, self._quiet, clock)
+        self._ended = time.monotonic()
         self._measured = answer.measurement is not None
         self._clock_mhz = answer.measurement.clocks.sm_mhz if answer.measurement is not None else 0
         return answer

@@ -114,6 +114,11 @@ class Runner:
         return self._prepared is not None
 
     @property
+    def reaches_host(self) -> bool:
+        """Whether a kernel can reach the process's memory, by what the process said before it ran any."""
+        return self._prepared is not None and self._prepared.environment.host_memory
+
+    @property
     def usable(self) -> bool:
         return self.prepared and not self._used and self._child.alive()
 

@@ -188,7 +188,7 @@ def _growth(small: CasePlan, large: CasePlan) -> float:
 
 
 def _inferred(totals: Totals, small: CasePlan, large: CasePlan) -> Totals:
-    """The totals of a large launch by those of a small one: at most what it does."""
+    """A lower bound of a large launch's totals, from those of a small one."""
     from kernels.analysis.scaling import grown
     from kernels.judging.operations import work
 

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 NO_EVIDENCE = "No analysis: the counted run failed. This does not change the verdict."
 _AFFORDABLE_BESIDE_A_CHECK = 30_000_000
 _FEW_ELEMENTS = 2**23
-"""So many are filled in a few hundredths of a second."""
+"""Filling this many takes a few hundredths of a second."""
 
 Made = Compilation | tuple[Finding, ...]
 

@@ -19,7 +19,7 @@ from worker.gpu.spares import WALL_SECONDS, Runner, Spares
 from worker.sandbox.limits import SandboxFailure
 from worker.steps.cpu_check import Progress
 from worker.steps.explanation import OneExplanation, with_explanation
-from worker.steps.gpu_measurement import answer_of, judged, remains_open
+from worker.steps.gpu_measurement import OtherCode, answer_of, judged, remains_open
 from worker.steps.stages import Clock
 from worker.workplaces.workplace import ABORTED, Done, StepFault, carried_out
 
@@ -31,7 +31,7 @@ The CPU device takes so long for each kernel that more processes would only wast
 _LARGE_BYTES = 32 * 2**30
 
 MOST_WORKS = 16
-"""So many kernels are measured in one process."""
+"""The most kernels that one process measures."""
 
 logger = logging.getLogger(__name__)
 
@@ -165,30 +165,39 @@ class GpuWorkplace:
         """Do the work. None if a used process did not measure it. Raises StepFault if aborted, or SandboxFailure."""
         clock = Clock()
         progress("measuring")
-        answer = None
+        answer = report = None
         works = process.works + 1
-        last = works == MOST_WORKS or work.report.verdict is not Verdict.ACCEPTED
+        # with such memory, a kernel could change the process
+        last = works == MOST_WORKS or work.report.verdict is not Verdict.ACCEPTED or process.runner.reaches_host
         try:
             answer = answer_of(_Told(process.runner, progress, last), work.request)
+            clock.lap("measure")
+            report = self._report(work, answer, process.runner, clock)
         except SandboxFailure as failure:
             if self._aborted:
                 raise StepFault(ABORTED) from failure
             raise
+        except OtherCode:
+            if not process.works:
+                raise
         finally:
-            measured = None if answer is None or answer.lost else answer.measurement
+            complete = report is not None and answer is not None and answer.complete
+            ranked = report is not None and report.measurement is not None and report.measurement.ranked
+            goes_on = complete and ranked and not last
             with self._changing:
                 self._at_work = None
-                if measured and not (last or measured.environment.host_memory or self._aborted):
+                if goes_on and not self._aborted:
                     self._shared = _Process(process.runner, works)
             if self._shared is None:
                 self._let_go(process.runner)
+                if works < MOST_WORKS and self._spares is not None:
+                    self._spares.give_back()
             self._left_running = answer is None or answer.lost
         if self._aborted:
             raise StepFault(ABORTED)
-        if process.works and measured is None:
+        if report is None or answer is None or (process.works and not complete):
             return None
-        clock.lap("measure")
-        return Done(self._report(work, answer, process.runner, clock), busy_ms=answer.busy_ms)
+        return Done(report, busy_ms=answer.busy_ms)
 
     def _unpacked(self, packed: str) -> MeasureWork:
         """The work in a message. Raises StepFault if this slot can't do it."""

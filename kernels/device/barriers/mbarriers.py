@@ -6,6 +6,7 @@ still missing, and the phase's number.
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
@@ -53,7 +54,7 @@ class _Uses:
 
 
 class _Expectation:
-    """A thread's `expect_tx` without an arrival. Its phase must then still need something that comes after it.
+    """A thread's `expect_tx` without an arrival. Its phase must then still need an arrival or bytes ordered after it.
 
     lanes: the thread in each of some blocks
     key: under which threads know that it is over
@@ -62,10 +63,10 @@ class _Expectation:
     """
 
     def __init__(
-        self, use: MbarrierUse, phase: Phase, lanes: NDArray[np.intp], columns: list[int], owed: list[int | None]
+        self, number: int, use: MbarrierUse, lanes: NDArray[np.intp], columns: list[int], owed: list[int | None]
     ) -> None:
         self.use, self.lanes, self.columns = use, lanes, columns
-        self.key = "expected", phase, use.site.pc, int(lanes[0])
+        self.key = "expected", number
         self.open = dict(zip(columns, owed, strict=True))
 
     def owe(self, columns: list[int], more: list[int]) -> None:
@@ -110,6 +111,7 @@ class Mbarriers:
         self._lives: dict[tuple[str, int], Counts] = {}
         self._started: dict[Hashable, Started] = {}
         self._expectations: dict[Phase, list[_Expectation]] = {}
+        self._numbers = itertools.count()
         self._initialised: dict[tuple[str, int], int | None] = {}
 
     def perform(self, use: MbarrierUse, mask: Mask | None) -> None:
@@ -251,7 +253,8 @@ class Mbarriers:
         for thread in np.unique(threads):
             own = lanes[threads == thread]
             bytes_ = [None if each < 0 else each for each in owed[own].tolist()]
-            made = _Expectation(use, phase, own, (columns[threads == thread] + shift).tolist(), bytes_)
+            where = (columns[threads == thread] + shift).tolist()
+            made = _Expectation(next(self._numbers), use, own, where, bytes_)
             self._ordering.seen(made.key).reshape(-1)[own] = 1
             self._expectations.setdefault(phase, []).append(made)
 

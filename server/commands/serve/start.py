@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from worker.commands.root import SystemFault
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 def database_from(process: str) -> tuple[Settings, Engine]:
     """The settings and the database of this process. Raises SystemFault for an invalid setting."""
+    # the choice of an experiment's next points is too small for several threads
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from server.database.engine import DatabaseUnavailable, connect
     from server.settings import SettingError, read_settings
     from worker.contract.logging import LogSettingError, configure, name_process

@@ -10,9 +10,8 @@ import click
 from server.commands.serve.start import database_from
 from worker.commands.root import SystemFault, tell_option
 
-_MOST_BY_DEFAULT = 8
-_MOST_WITH_SQLITE = 4
-"""SQLite has one writer at a time, so more processes answer hardly faster."""
+_MOST_BY_DEFAULT = 4
+"""SQLite has one writer at a time. PostgreSQL allows 100 connections unless it is set up for more."""
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +24,7 @@ logger = logging.getLogger(__name__)
 @click.option(
     "--processes",
     type=click.IntRange(1, 64),
-    help="Processes that answer requests.  [default: TILELAB_WEB_PROCESSES, or one per core, at most 8]",
+    help="Processes that answer requests.  [default: TILELAB_WEB_PROCESSES, or one per core, at most 4]",
 )
 @click.option("--descriptor", type=click.IntRange(3), hidden=True, help="A bound socket, instead of host and port.")
 @tell_option
@@ -49,5 +48,4 @@ def web(host: str, port: int, processes: int | None, descriptor: int | None, tel
     except (CannotListen, OSError) as error:
         raise SystemFault(str(error)) from error
     logger.info("listening at %s", url_of(bound))
-    most = _MOST_WITH_SQLITE if engine.dialect.name == "sqlite" else _MOST_BY_DEFAULT
-    serve(settings, bound, processes or settings.web_processes or min(most, cores()), tell)
+    serve(settings, bound, processes or settings.web_processes or min(_MOST_BY_DEFAULT, cores()), tell)

@@ -14,7 +14,7 @@ SQLITE, POSTGRESQL = "sqlite://", "postgresql://tilelab@127.0.0.1:1/tilelab"
     ("cores", "database", "setting", "words", "expected"),
     [
         (2, POSTGRESQL, "", [], 2),
-        (64, POSTGRESQL, "", [], 8),
+        (64, POSTGRESQL, "", [], 4),
         (64, SQLITE, "", [], 4),
         (2, SQLITE, "16", [], 16),
         (2, POSTGRESQL, "16", ["--processes", "3"], 3),

@@ -48,7 +48,7 @@ def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | Non
     _announce(left, manifest, gpu)
     with contextlib.ExitStack() as stack:
         try:
-            needed = processes(len(open_points))
+            needed = processes(left)
             # a search makes all its choices again, so it may measure although nothing is left
             wanted = gpu if left or tunes(manifest) else None
             places = [stack.enter_context(_place(wanted, manifest.arch, needed))] if wanted else []
