@@ -271,10 +271,10 @@ class Mbarriers:
     def _forget_expectations(self, phase: Phase) -> None:
         """Follow only those that nothing has ended so far."""
         made = self._expectations.pop(phase, [])
-        left = [each for each in made if each.open]
-        for key in {each.key for each in made}.difference(each.key for each in left):
-            self._ordering.forget(key)
-        if left:
+        for each in made:
+            if not each.open:
+                self._ordering.forget(each.key)
+        if left := [each for each in made if each.open]:
             self._expectations[phase] = left
 
     def _check_expectations(self, part: Part, phases: Counts) -> None:
@@ -310,11 +310,7 @@ class Mbarriers:
             some = moved[lanes] > 0  # without bytes, there is nothing to wait for
             started = self._started.setdefault(phase.barrier, Started(self._machine.shape.blocks))
             started.begin(columns[some], phase.number + 1, use.site.pc, lanes[some])
-        self._end_later(part, partial(self._bytes.bring, part, moved[part.lanes]))
-
-    def _end_later(self, part: Part, end: Callable[[], None]) -> None:
-        """Let copies end, of which barriers learn by `end`. In a late schedule, they are under way so far."""
-        self._under_way.append((part, end))
+        self._under_way.append((part, partial(self._bytes.bring, part, moved[part.lanes])))
         if not self._late:
             self.end_copies()
 
@@ -348,11 +344,12 @@ class Mbarriers:
         for phase, lanes, _ in self._by_phase(part, states.phase):
             hand_over(self._machine, lanes, phase.ends, phase)
             self._used(phase).copies.add(use.instruction.line)
-        under_way = np.ones(len(part.lanes), np.int64)
-        self._bytes.hold(part, under_way)
+        if self._late:
+            copies = np.ones(len(part.lanes), np.int64)
+            self._bytes.hold(part, copies)
+            self._under_way.append((part, partial(self._bytes.hold, part, -copies)))
         if use.verb is Verb.COPIES_ARRIVE:
             self._arrive(use, part, sources, result)
-        self._end_later(part, partial(self._bytes.hold, part, -under_way))
 
     def _close(self, part: Part) -> bool:
         """Begin the next phase of barriers at which nothing is missing any more. Return whether there are any."""

@@ -17,7 +17,7 @@ BATCH = 100
 
 
 def shown_both_ways(seed: int) -> list[tuple[object, ...]]:
-    """What a run shows with stretches, and what it shows step by step: whoever wraps steps gets each of them."""
+    """What a run shows with stretches, and what it shows step by step. A wrapper of steps gets each of them."""
     made = loop(seed)
     program = load_program(made.ptx, "K")
     launch = Launch((2, 1, 1), (THREADS, 1, 1), 0)
