@@ -68,14 +68,10 @@ class Watch:
             known.quiet_since = None
 
     def sent(self, ticket: Ticket, now: float, *, delivered: bool = True) -> None:
-        """Remember that a message was sent. delivered: whether the broker confirmed it."""
+        """Remember that this or another dispatcher sent a message. delivered: whether the broker confirmed it."""
         known = self._known.setdefault(ticket.token, _Known(now))
         known.sent = now
         known.undelivered = not delivered
-
-    def sent_by_another(self, ticket: Ticket, now: float) -> None:
-        """Remember that another dispatcher has just sent this message."""
-        self.sent(ticket, now)
 
     def decide(
         self, now: float, under_way: Sequence[UnderWay], claims: Sequence[Claim], waiting: Mapping[str, int]

@@ -155,7 +155,7 @@ class Dispatcher:
             return
         workers = {each.ticket.token: worker for each, worker in found}
         with self._write.begin() as session:
-            # Whoever holds the others ends their attempts, or writes the same.
+            # Another process that holds the others ends their attempts, or writes the same.
             for step in locked_free(session, workers):
                 claimed(session, step, workers[ticket_of(step).token], datetime.now(UTC))
 
@@ -182,7 +182,7 @@ class Dispatcher:
         mine = dict(zip(tickets, self.connections.broker.reserve(tickets), strict=True))
         for ticket in tickets:
             if not mine[ticket]:
-                self.watch.sent_by_another(ticket, now)
+                self.watch.sent(ticket, now)
         return [ticket for ticket in tickets if mine[ticket]]
 
     def _take(self, queue: str) -> list[Ticket]:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -32,8 +32,8 @@ class _Checked:
     """
 
     result: StepResult
-    cpu_seconds: Mapping[str, float] = field(default_factory=dict)
-    used: float = 0.0
+    cpu_seconds: Mapping[str, float]
+    used: float
 
 
 class CheckProcess:
