@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import statistics
 
 from bench.gpu.gpu_verdicts import Outcome, judge_alone
@@ -32,8 +31,8 @@ def run(section: Run) -> None:
         found = end.report.verdict.value if end.report else f"none: {end.error}"
         _keep(section, chosen, rows, chosen[end.number], "grade", found)
 
-    with contextlib.closing(machine.place()) as place:
-        work_off([machine.work(each.subject) for each in chosen], machine.cache, [place], told=graded)
+    with machine.gpu_places() as gpus:
+        work_off([machine.work(each.subject) for each in chosen], machine.cache, gpus, told=graded)
     by_name = {each.subject.name: each for each in chosen}
 
     def alone(outcome: Outcome) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,7 @@ from kernels.report.model import Explanation
 from kernels.source.names import Evaluated
 from kernels.verdict import CaseCheck, CaseStatus, Finding
 from worker.bench.backlog import encoded, text_of
+from worker.bench.place_process import PlaceProcess, gpu_processes
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Prepare, digest
 from worker.contract.messages import CheckWork
 from worker.gpu.judge.code import preparation
@@ -33,7 +35,6 @@ from worker.steps.check_step import CheckRequest, CheckResponse
 from worker.steps.explanation import ExplainRequest, explain
 from worker.steps.grading import Job, grade
 from worker.steps.stages import SandboxedStages
-from worker.workplaces.gpu import GpuWorkplace
 
 Measure = Callable[[MeasureRequest], MeasureResponse]
 T = TypeVar("T")
@@ -74,11 +75,15 @@ class Machine:
         """Return runners for one of the GPUs. The caller closes them."""
         return Spares(self.gpus[gpu], self.prepare, ahead)
 
-    def place(self, gpu: int = 0) -> GpuWorkplace:
-        """Return a warm workplace of a slot with one of the GPUs. The caller closes it."""
-        found = GpuWorkplace(self.gpus[gpu], self.device_class, self.arch, self.cache)
-        found.warm()
-        return found
+    @contextlib.contextmanager
+    def gpu_places(self) -> Iterator[Sequence[Sequence[PlaceProcess]]]:
+        """Return warm workplaces of all slots, by GPU. They close with the block."""
+        found = [gpu_processes(gpu, self.device_class, self.arch, self.cache) for gpu in self.gpus]
+        with contextlib.ExitStack() as stack:
+            for place in itertools.chain(*found):
+                stack.enter_context(contextlib.closing(place))
+                place.warm()
+            yield found
 
     def exercise(self, name: str) -> Exercise:
         found = find_exercise(name, ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 from collections.abc import Mapping
@@ -58,9 +57,8 @@ def _work_off(section: Run, subjects: list[Subject], name: str, evidence: bool) 
         if (end := next(ends)) % 20 == 0 or end == len(works):
             section.say(f"{name}: {end} of {len(works)}")
 
-    with contextlib.ExitStack() as stack:
-        places = [stack.enter_context(contextlib.closing(machine.place(gpu))) for gpu in range(len(machine.gpus))]
-        return work_off(works, machine.cache, places, section.options.get("slots"), told)
+    with machine.gpu_places() as gpus:
+        return work_off(works, machine.cache, gpus, section.options.get("slots"), told)
 
 
 def _figures(subjects: list[Subject], done: Backlog) -> Data:

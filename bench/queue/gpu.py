@@ -12,7 +12,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from server.submissions.source import read_source
 from worker.bench.backlog import work_off
 from worker.bench.throughput import binds, throughput
 from worker.contract.messages import StepKind
+from worker.gpu.locks import SLOTS
 from worker.supervision.cores import cores
 
 AT_LEAST = 0.9
@@ -75,8 +75,8 @@ def _say(text: str) -> None:
 def _bare(machine: Machine, subjects: Sequence[Subject]) -> dict[str, Any]:
     """Measure the worker alone, with the evidence that the server requests."""
     works = [machine.work(subject, evidence=True) for subject in subjects]
-    with closing(machine.place()) as place:
-        done = work_off(works, machine.cache, [place])
+    with machine.gpu_places() as gpus:
+        done = work_off(works, machine.cache, gpus)
     found = throughput(done)
     wrong = [
         f"{subject.name}: {each.error or each.verdict}"
@@ -93,7 +93,7 @@ def _queued(ground: Ground, subjects: Sequence[Subject], cache: Path, turn: int,
     """Measure database, dispatcher, broker, slots and recorder. The worker is warm, like the bare worker's GPU."""
     slots = max(1, cores() - 1)
     device = ["--stand-in"] if stand_in else ["--gpu", "0"]
-    ground.work("--slots", str(slots), "--cache", str(cache), *device, slots=slots + 1)
+    ground.work("--slots", str(slots), "--cache", str(cache), *device, slots=slots + (1 if stand_in else len(SLOTS)))
     before, cpu, began = ground.recorded(), ground.cpu_seconds(), time.monotonic()
     numbers = [_hand_in(ground, subject, place, turn) for place, subject in enumerate(subjects)]
     accepted = time.monotonic() - began

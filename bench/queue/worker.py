@@ -11,6 +11,7 @@ from worker.contract.broker import connect_redis
 from worker.contract.credential import read_credential
 from worker.contract.messages import CPU_QUEUE, gpu_queue
 from worker.contract.redis_fleet import RedisFleet
+from worker.gpu.locks import SLOTS
 from worker.selftest.selftest import Progress
 from worker.slots.fitness import Fitness
 from worker.slots.plan import Slot
@@ -26,7 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.queue.worker", description=__doc__)
     parser.add_argument("--slots", type=int, default=1, help="number of slots that check")
     parser.add_argument("--workplace", default="", help="MODULE:FACTORY of a workplace that does the checks instead")
-    parser.add_argument("--gpu", type=int, help="number of a GPU; adds a slot that measures")
+    parser.add_argument("--gpu", type=int, help="number of a GPU; adds the slots that measure on it")
     parser.add_argument("--stand-in", action="store_true", help="add a slot that measures with the CPU device")
     parser.add_argument("--cache", type=Path, required=True)
     asked = parser.parse_args()
@@ -37,7 +38,7 @@ def main() -> int:
         from worker.gpu.nvml import gpus
 
         facts = gpus()[asked.gpu]
-        slots.append(Slot(f"gpu-{asked.gpu}", gpu_queue(facts.device_class), facts))
+        slots += [Slot(f"gpu-{asked.gpu}{one}", gpu_queue(facts.device_class), facts) for one in SLOTS]
     options = Options(tuple(slots), os.environ, asked.cache, workplace=asked.workplace)
     url = os.environ["REDIS_URL"]
     with connect_redis(url) as client:

@@ -26,13 +26,13 @@ from kernels.report import Report
 from kernels.verdict import Severity, Verdict
 from tests.cheats.cases import Honesty, cheats
 from worker.bench.backlog import Graded, encoded, text_of, work_off
+from worker.bench.place_process import gpu_processes
 from worker.contract.messages import CheckWork
 from worker.gpu.nvml import NoGPU, gpus
 from worker.sandbox.compile_child import CompileRequest, compile_in
 from worker.sandbox.limits import COMPILE_LIMITS, SandboxFailure
 from worker.sandbox.process import Child
 from worker.supervision.cores import cores
-from worker.workplaces.gpu import GpuWorkplace
 
 EXPLAINED = Path(__file__).with_name("verdicts.toml")
 TESTS = Path(__file__).resolve().parent.parent
@@ -210,8 +210,10 @@ def _graded(chosen: list[Subject], arch: str, device_class: str, numbers: Sequen
             for each in chosen
         ]
         with contextlib.ExitStack() as stack:
-            places = [GpuWorkplace(number, device_class, arch, cache) for number in numbers]
-            work_off(works, cache, [stack.enter_context(contextlib.closing(each)) for each in places], told=ended)
+            gpus = [gpu_processes(number, device_class, arch, cache) for number in numbers]
+            for place in (place for places in gpus for place in places):
+                stack.enter_context(contextlib.closing(place))
+            work_off(works, cache, gpus, told=ended)
     return outcomes
 
 

@@ -48,7 +48,7 @@ class Runner:
         self.supply = supply
         self.closed_by: list[str] = []
 
-    def measure(self, request: MeasureRequest, progress: object, *, last: bool) -> MeasureResponse:
+    def measure(self, request: MeasureRequest, progress: object, turn: object, *, last: bool) -> MeasureResponse:
         self.usable = not last
         with self.supply.alone:
             self.supply.requests.append(request)

@@ -20,7 +20,7 @@ from tests.worker.supplies import GpuPlace, Supply, right
 from tests.worker.workplaces import SMALL_TEXT
 from worker.bench import backlog
 from worker.bench.backlog import Graded, Pool, Step, encoded, text_of, work_off
-from worker.bench.check_process import CheckProcess
+from worker.bench.place_process import CheckProcess
 from worker.bench.throughput import throughput
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.contract.messages import (
@@ -86,7 +86,7 @@ def test_every_submission_has_its_own_verdict_and_its_times(tmp_path):
     texts = [SOLUTION, RACY, "int main( {", SOLUTION.replace("float* P,", "int* P,"), marked(4)]
     supply = Supply()
     told: list[Graded] = []
-    done = work_off(list(map(work, texts)), tmp_path, [GpuPlace(supply)], slots=2, told=told.append)
+    done = work_off(list(map(work, texts)), tmp_path, [[GpuPlace(supply)]], slots=2, told=told.append)
 
     assert [each.number for each in done.graded] == [0, 1, 2, 3, 4]
     assert sorted(each.number for each in told) == [0, 1, 2, 3, 4]
@@ -118,7 +118,7 @@ class Warm(Passing):
 def test_a_pool_grades_again_with_the_same_slots(tmp_path, monkeypatch):
     monkeypatch.setattr(backlog, "CheckProcess", Warm)
     monkeypatch.setattr(Warm, "made", 0)
-    with Pool(tmp_path, [GpuPlace(Supply())], slots=2) as pool:
+    with Pool(tmp_path, [[GpuPlace(Supply())]], slots=2) as pool:
         for number in (3, 0, 2):
             graded = pool.grade(work() for _ in range(number))
             assert [each.verdict for each in graded] == [Verdict.ACCEPTED] * number
@@ -144,7 +144,7 @@ def test_a_process_that_fails_costs_its_own_submission_only(tmp_path, failure, v
             raise failure
         return right(asked)
 
-    done = work_off([work()] * 2, tmp_path, [GpuPlace(Supply(answer))], slots=1)
+    done = work_off([work()] * 2, tmp_path, [[GpuPlace(Supply(answer))]], slots=1)
     first, second = sorted(done.graded, key=lambda each: each.verdict is Verdict.ACCEPTED)
     assert first.verdict is verdict
     assert (first.report is None) == bool(error)
@@ -163,7 +163,7 @@ def test_where_no_process_starts_the_gpu_goes_on(tmp_path):
                 raise SandboxFailure(Failure.START, "no memory")
             return runner
 
-    done = work_off([work()] * 2, tmp_path, [GpuPlace(Empty())], slots=1)
+    done = work_off([work()] * 2, tmp_path, [[GpuPlace(Empty())]], slots=1)
     (failed,) = (each for each in done.graded if each.report is None)
     assert "no memory" in failed.error
     assert failed.steps[-1].ready is None
@@ -178,7 +178,7 @@ def test_a_workplace_that_breaks_its_promise_costs_one_submission_only(tmp_path)
                 raise KeyError("broken")
             return super().do(message, worker, progress)
 
-    done = work_off([work()] * 2, tmp_path, [Broken(Supply())])
+    done = work_off([work()] * 2, tmp_path, [[Broken(Supply())]])
     assert [each.verdict for each in done.graded] == [Verdict.SYSTEM_ERROR, Verdict.ACCEPTED]
     assert "broken" in done.graded[0].error
 
@@ -207,7 +207,7 @@ def test_a_device_that_was_lost_is_given_back_before_the_next_kernel(tmp_path):
             before.append(all(runner.closed_by for runner in lost.runners[:-1]))
             return taken
 
-    work_off([work()] * 3, tmp_path, [Noting(lost)])
+    work_off([work()] * 3, tmp_path, [[Noting(lost)]])
     assert before == [True] * 3
 
 
@@ -215,7 +215,7 @@ def test_a_device_that_was_lost_is_given_back_before_the_next_kernel(tmp_path):
 def test_ending_a_process_that_did_its_work_holds_nobody_up(tmp_path):
     supply = Supply()
     place = GpuPlace(supply)
-    work_off([work()], tmp_path, [place])
+    work_off([work()], tmp_path, [[place]])
     place.close()
     assert supply.runners[0].closed_by == ["closer"]
 
@@ -228,7 +228,7 @@ def test_two_gpus_share_the_work(tmp_path):
         both.wait()
         return right(asked)
 
-    done = work_off([work()] * 2, tmp_path, [GpuPlace(Supply(together)), GpuPlace(Supply(together))])
+    done = work_off([work()] * 2, tmp_path, [[GpuPlace(Supply(together))], [GpuPlace(Supply(together))]])
     assert {each.steps[-1].gpu for each in done.graded} == {0, 1}
     assert [each.verdict for each in done.graded] == [Verdict.ACCEPTED] * 2
 
@@ -269,7 +269,7 @@ def test_an_end_from_outside_ends_every_slot(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        work_off([work()] * 20, tmp_path, [GpuPlace(Supply())], slots=2, told=interrupt)
+        work_off([work()] * 20, tmp_path, [[GpuPlace(Supply())]], slots=2, told=interrupt)
     assert not any(isinstance(thread, backlog._Slot) for thread in threading.enumerate())
 
 
@@ -281,7 +281,7 @@ def test_an_end_from_outside_logs_no_aborted_step(tmp_path, caplog, monkeypatch)
     monkeypatch.setattr(backlog, "CheckProcess", Ordered)
     busy = Busy(Supply())
     with pytest.raises(KeyboardInterrupt):
-        work_off([work()] * 3, tmp_path, [busy], slots=1, told=interrupt)
+        work_off([work()] * 3, tmp_path, [[busy]], slots=1, told=interrupt)
     assert busy.begun.is_set()
     assert not caplog.records
 
@@ -298,7 +298,7 @@ def test_a_kernel_that_is_wrong_on_the_gpu_counts_for_the_gpus_time(tmp_path):
         digests = tuple(code.ptx_digest for code in asked.modules)
         return MeasureResponse((Finding(Verdict.WRONG_ANSWER, "no"),), (), ptx_digests=digests, busy_ms=30.0)
 
-    done = work_off([work()], tmp_path, [GpuPlace(Supply(wrong))], slots=1)
+    done = work_off([work()], tmp_path, [[GpuPlace(Supply(wrong))]], slots=1)
     (only,) = done.graded
     assert only.report is not None
     assert only.report.verdict is Verdict.WRONG_ANSWER
@@ -309,7 +309,7 @@ def test_a_kernel_that_is_wrong_on_the_gpu_counts_for_the_gpus_time(tmp_path):
 
 @pytest.mark.long("the short suite has sums of parts in tests/worker/test_throughput.py")
 def test_totals_are_those_of_the_parts(tmp_path):
-    done = work_off([work(marked(n)) for n in range(3)], tmp_path, [GpuPlace(Supply())], slots=2)
+    done = work_off([work(marked(n)) for n in range(3)], tmp_path, [[GpuPlace(Supply())]], slots=2)
     found = throughput(done)
     assert found.submissions == 3
     assert found.per_minute == pytest.approx(180 / done.seconds)
@@ -346,7 +346,7 @@ def test_compiling_and_checking_leave_the_cores_to_what_drives_a_gpu(tmp_path, m
 
     monkeypatch.setattr(CheckProcess, "do", check_and_look)
     before = os.getpriority(os.PRIO_PROCESS, 0)
-    work_off([work()], tmp_path, [GpuPlace(Supply())], slots=1)
+    work_off([work()], tmp_path, [[GpuPlace(Supply())]], slots=1)
     assert found == {max(before, 5)}
     assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
@@ -358,7 +358,7 @@ def test_with_the_cpu_device_in_the_gpus_place_every_process_is_a_real_one(tmp_p
     place = GpuWorkplace(None, "h200", "sm_90", tmp_path)
     try:
         place.warm()
-        done = work_off(works, tmp_path, [place], slots=2)
+        done = work_off(works, tmp_path, [[place]], slots=2)
     finally:
         place.close()
     right_one, racy = (each.report for each in done.graded)

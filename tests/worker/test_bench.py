@@ -29,7 +29,7 @@ def bench(monkeypatch, tmp_path: Path, times: list[float], rounds: int = 2) -> W
     left = itertools.chain(times)
     supply = Supply(lambda request: measured(request, next(left)))
     # One after the other, so that the times belong to the kernels in their order.
-    return run_bench(Bench("sm_90", tmp_path, "gpu", [GpuPlace(supply, "gpu")], slots=1), TILED, rounds)
+    return run_bench(Bench("sm_90", tmp_path, "gpu", [[GpuPlace(supply, "gpu")]], slots=1), TILED, rounds)
 
 
 @pytest.mark.long("the short suite has the backlog that it grades with")

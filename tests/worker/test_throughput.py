@@ -28,6 +28,11 @@ def test_the_shares_of_a_gpu_add_up_to_its_time():
     assert [lane.busy, lane.handling, lane.waiting, lane.idle] == pytest.approx([0.2, 0.1, 0.1, 0.6])
 
 
+def test_time_of_two_slots_on_a_gpu_counts_once():
+    (lane,) = of(turn(0, 0.0, 1.0, 4.0, 1000.0), turn(0, 2.0, 2.0, 6.0, 2000.0), turn(0, 7.0, 8.0, 9.0, 1000.0)).lanes
+    assert [lane.busy, lane.handling, lane.waiting, lane.idle] == pytest.approx([0.4, 0.2, 0.2, 0.2])
+
+
 def test_every_gpu_has_its_own_turns():
     found = of(turn(0, 0.0, 0.0, 10.0, 8000.0), turn(1, 0.0, 0.0, 10.0, 4000.0), gpus=2)
     assert [lane.busy for lane in found.lanes] == pytest.approx([0.8, 0.4])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import itertools
 import logging
 import queue
 import threading
@@ -20,13 +21,16 @@ from kernels.exercise import Exercise
 from kernels.exercise.schema import definition_in
 from kernels.report import Report
 from kernels.verdict import Verdict
-from worker.bench.check_process import CheckProcess, used_seconds
+from worker.bench.place_process import CheckProcess, PlaceProcess, used_seconds
 from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage, StepResult, Ticket
 from worker.supervision.cores import cores, step_back
 from worker.workplaces.cpu import CpuWorkplace
 from worker.workplaces.workplace import Workplace
 
 logger = logging.getLogger(__name__)
+
+Gpus = Sequence[Sequence[Workplace]]
+"""By GPU, the workplaces of its slots."""
 
 _Steps = queue.PriorityQueue[tuple[int, StepMessage | None]]
 
@@ -104,14 +108,14 @@ def encoded(source: bytes) -> str:
 def work_off(
     works: Sequence[CheckWork],
     cache: Path,
-    gpus: Sequence[Workplace] = (),
+    gpus: Gpus = (),
     slots: int | None = None,
     told: Callable[[Graded], None] = lambda _: None,
 ) -> Backlog:
     """Grade all works, and wait for the last verdict.
 
     cache: folder for compiled files
-    gpus: workplaces that measure accepted kernels; the caller closes them
+    gpus: for accepted kernels; the caller closes the workplaces
     slots: number of parallel checks; None for a worker's default
     """
     slots = slots or max(1, min(len(works), cores() - len(gpus)))
@@ -128,7 +132,7 @@ class Pool:
     Use it as a context manager. After an exception in `grade`, it can only be closed.
     """
 
-    def __init__(self, cache: Path, gpus: Sequence[Workplace], slots: int) -> None:
+    def __init__(self, cache: Path, gpus: Gpus, slots: int) -> None:
         """Start nothing yet. The parameters mean the same as in `work_off`."""
         self._measures = bool(gpus)
         # this process answers what GPU processes ask, and nothing may delay it
@@ -136,8 +140,10 @@ class Pool:
         self._checks: list[CheckProcess | CpuWorkplace] = [check(cache) for _ in range(slots)]
         self._steps: Mapping[StepKind, _Steps] = {kind: queue.PriorityQueue() for kind in StepKind}
         self._ended: queue.SimpleQueue[Step] = queue.SimpleQueue()
+        self._places = (*itertools.chain(*gpus), *self._checks)
         # a GPU's processes take longest to start, so they start first
-        self._slots = [_Slot(place, gpu, self._steps[StepKind.MEASURE], self._ended) for gpu, place in enumerate(gpus)]
+        measures = self._steps[StepKind.MEASURE]
+        self._slots = [_Slot(place, gpu, measures, self._ended) for gpu, places in enumerate(gpus) for place in places]
         self._slots += [_Slot(place, None, self._steps[StepKind.CHECK], self._ended) for place in self._checks]
 
     def __enter__(self) -> Self:
@@ -154,8 +160,8 @@ class Pool:
 
     @property
     def used_elsewhere(self) -> float:
-        """CPU seconds of the processes of checks, which are still running."""
-        return sum(place.used for place in self._checks if isinstance(place, CheckProcess))
+        """CPU seconds of the slots' processes, which are still running."""
+        return sum(place.used for place in self._places if isinstance(place, PlaceProcess))
 
     @property
     def cpu_seconds(self) -> Mapping[str, float]:

@@ -13,10 +13,9 @@ from typing import Any
 from kernels.exercise import Exercise
 from kernels.measurement import Measurement
 from kernels.wire import to_plain
-from worker.bench.backlog import Graded, encoded, text_of, work_off
+from worker.bench.backlog import Gpus, Graded, encoded, text_of, work_off
 from worker.bench.throughput import Throughput, binds, throughput
 from worker.contract.messages import CheckWork
-from worker.workplaces.workplace import Workplace
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +59,13 @@ class Bench:
     """The setup of a benchmark.
 
     device_class: "" without a GPU
-    gpus: workplaces that measure
     slots: number of parallel checks; None for a worker's default
     """
 
     arch: str
     cache: Path
     device_class: str
-    gpus: Sequence[Workplace] = ()
+    gpus: Gpus = ()
     slots: int | None = None
 
 

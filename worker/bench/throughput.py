@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from worker.bench.backlog import Backlog, Step
@@ -19,8 +19,8 @@ class Lane:
     """The use of one GPU's time, as shares of the whole.
 
     busy: it ran required kernels: the student's, cuBLAS, and the judge's own
-    handling: it waited for a process with a kernel, which in turn may wait for starting processes
-    waiting: it waited for a warm process
+    handling: no required kernel ran in a process that had one to measure
+    waiting: all its kernels waited for a warm process
     idle: it had no kernel to measure
     """
 
@@ -75,17 +75,26 @@ def throughput(backlog: Backlog) -> Throughput:
 
 def _lane(gpu: int, backlog: Backlog) -> Lane:
     turns = [step for each in backlog.graded for step in each.steps if step.gpu == gpu]
-    busy = sum(turn.result.busy_ms for turn in turns) / 1e3
-    waiting = sum(_ready(turn) - turn.begun for turn in turns)
-    measuring = sum(turn.ended - _ready(turn) for turn in turns)
     whole = backlog.seconds
+    busy = sum(turn.result.busy_ms for turn in turns) / 1e3
+    measuring = _together((_ready(turn), turn.ended) for turn in turns)
+    given = _together((turn.begun, turn.ended) for turn in turns)
     return Lane(
         len(turns),
         busy / whole,
         max(0.0, measuring - busy) / whole,
-        waiting / whole,
-        max(0.0, whole - waiting - measuring) / whole,
+        (given - measuring) / whole,
+        max(0.0, whole - given) / whole,
     )
+
+
+def _together(times: Iterable[tuple[float, float]]) -> float:
+    """The length of all intervals, with overlaps counted once."""
+    length, until = 0.0, float("-inf")
+    for begun, ended in sorted(times):
+        length += max(0.0, ended - max(begun, until))
+        until = max(until, ended)
+    return length
 
 
 def _ready(turn: Step) -> float:

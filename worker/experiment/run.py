@@ -7,13 +7,12 @@ from pathlib import Path
 
 from kernels.experiment.result import PointResult
 from kernels.verdict import Verdict
-from worker.bench.backlog import Graded, Pool
+from worker.bench.backlog import Gpus, Graded, Pool
 from worker.contract.messages import CheckWork
 from worker.experiment.folder import Folder, Keep
 from worker.experiment.plan import Group, Plan, PlannedPoint, rejected, result_of
 from worker.supervision.cores import cores
 from worker.workplaces.gpu import MOST_WORKS
-from worker.workplaces.workplace import Workplace
 
 _AT_ONCE = 1000
 """Points that are handed to the workplaces together: their texts are in memory at the same time."""
@@ -52,9 +51,7 @@ def missing(plan: Plan, results: Iterable[PointResult]) -> list[int]:
     return [number for number in range(len(plan.points)) if number not in done]
 
 
-def run(
-    plan: Plan, folder: Folder, cache: Path, gpus: Sequence[Workplace] = (), told: Told = lambda _: None
-) -> list[PointResult]:
+def run(plan: Plan, folder: Folder, cache: Path, gpus: Gpus = (), told: Told = lambda _: None) -> list[PointResult]:
     """Run what is missing, and return all results.
 
     Points that differ in sizes alone have the same text. One of them runs first, with all test cases.

@@ -16,12 +16,11 @@ from kernels.experiment.quantities import quantity
 from kernels.experiment.result import PointResult
 from kernels.experiment.tuning.search import AT_ONCE, search
 from kernels.verdict import Verdict
-from worker.bench.backlog import Pool
+from worker.bench.backlog import Gpus, Pool
 from worker.experiment.folder import Folder
 from worker.experiment.manifest import DeviceUsed, Manifest
 from worker.experiment.plan import Plan
 from worker.experiment.run import Points, Told, check_slots, missing
-from worker.workplaces.workplace import Workplace
 
 
 def tunes(manifest: Manifest) -> bool:
@@ -41,7 +40,7 @@ def not_tried(plan: Plan, folder: Folder) -> list[int]:
 
 
 def tune(
-    manifest: Manifest, folder: Folder, cache: Path, gpus: Sequence[Workplace] = (), told: Told = lambda _: None
+    manifest: Manifest, folder: Folder, cache: Path, gpus: Gpus = (), told: Told = lambda _: None
 ) -> list[PointResult]:
     """Search for the best point, and return the results of all that were tried.
 
@@ -64,9 +63,7 @@ class _Results:
     models: whether the goal needs a GPU, so the CPU device can look at a point before
     """
 
-    def __init__(
-        self, manifest: Manifest, folder: Folder, stack: ExitStack, cache: Path, gpus: Sequence[Workplace]
-    ) -> None:
+    def __init__(self, manifest: Manifest, folder: Folder, stack: ExitStack, cache: Path, gpus: Gpus) -> None:
         experiment = from_plain_definition(manifest.definition)
         self.models = experiment.measure.counts and quantity(experiment.design.goal).needs_gpu
         self.plan = Plan(manifest)

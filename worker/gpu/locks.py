@@ -1,4 +1,7 @@
-"""Locks that give each GPU to only one worker. Two workers on a GPU would disturb each other's times."""
+"""Locks that give each GPU to only one worker, and there to one slot at a time.
+
+Two kernels on a GPU would disturb each other's times.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ import contextlib
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 from worker.gpu.nvml import GpuFacts
+
+_NAP_SECONDS = 0.0005
 
 
 class GpuInUse(RuntimeError):
@@ -67,3 +73,58 @@ def _lock(gpu: GpuFacts, folder: Path) -> IO[str]:
     file.write(f"{os.getpid()}\n")
     file.flush()
     return file
+
+
+SLOTS = "a", "b"
+"""The slots of a GPU. While one measures a kernel, the other prepares the next."""
+
+
+def slots_folder(gpu: GpuFacts) -> Path:
+    """The folder of the files through which the slots on a GPU take turns."""
+    return runtime_folder() / f"{gpu.uuid.replace('/', '-')}.slots"
+
+
+class Turn:
+    """The right to use a GPU for one kernel. Use it as a context manager, or call `close`.
+
+    It ends with the process that has it. Processes on the GPU don't inherit it.
+
+    waited: seconds of all waits so far
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        """Take nothing yet. path: of the file that all slots of the GPU lock; None if there is only one slot."""
+        self.waited = 0.0
+        self._file = path.open("a+b") if path is not None else None
+
+    def take(self, wanted: Callable[[], bool]) -> bool:
+        """Wait until no other slot has the GPU, and while it is still wanted. Returns whether it was taken."""
+        began = time.perf_counter()
+        try:
+            while wanted():
+                if self._taken():
+                    return True
+                time.sleep(_NAP_SECONDS)
+        finally:
+            self.waited += time.perf_counter() - began
+        return False
+
+    def _taken(self) -> bool:
+        if self._file is None:
+            return True
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Let the next one have it. Safe to call twice."""
+        if self._file is not None:
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -21,8 +21,8 @@ from worker.gpu.timing.quiet import NOBODY_ELSE, Quiet
 from worker.sandbox import child
 
 CPU, GPU = "cpu", "gpu"
-NUMBERS = "numbers"
-"""The only question to the parent."""
+NUMBERS, TURN = "numbers", "turn"
+"""The questions to the parent. It answers the second one when no other slot uses the device."""
 
 # The judge's kernels take them as signed integers of 64 bits.
 NUMBER_BITS = 63
@@ -31,6 +31,7 @@ _SAME_CLOCK_SECONDS = 1.0
 """After this time without work, the device may have another clock."""
 
 Ask = Callable[[], Numbers]
+Turn = Callable[[], object]
 
 
 def load(device: str) -> Callable[[str], Callable[[], Backend]]:
@@ -71,7 +72,11 @@ def serve(backend: Backend, answers: int, quiet: Quiet = NOBODY_ELSE) -> None:
         child.send(answers, {"ask": NUMBERS})
         return numbers(next(lines, b"null"))
 
-    job = Job(backend, ask, quiet)
+    def turn() -> None:
+        child.send(answers, {"ask": TURN})
+        next(lines, b"")
+
+    job = Job(backend, ask, turn, quiet)
     for line in lines:
         child.send(answers, child.answer(job.step, line))
         job.clear_up()
@@ -88,9 +93,9 @@ def numbers(line: bytes) -> Numbers:
 class Job:
     """The requests of one process: first the judge's kernels, then each kernel to judge and measure."""
 
-    def __init__(self, backend: Backend, ask: Ask, quiet: Quiet = NOBODY_ELSE) -> None:
+    def __init__(self, backend: Backend, ask: Ask, turn: Turn, quiet: Quiet = NOBODY_ELSE) -> None:
         self._backend = backend
-        self._ask = ask
+        self._ask, self._turn = ask, turn
         self._quiet = quiet
         self._judge: Judge | None = None
         self._clock_mhz = 0
@@ -101,15 +106,18 @@ class Job:
         if self._judge is None:
             answer: object = self._prepare(from_plain(Prepare, request))
         else:
-            answer = self._measure(from_plain(MeasureRequest, request), self._judge)
+            asked = from_plain(MeasureRequest, request)
+            self._turn()
+            answer = self._measure(asked, self._judge)
         plain: dict[str, Any] = to_plain(answer)
         return plain
 
     def clear_up(self) -> None:
         """Leave nothing of a measured kernel to the next. After another answer, the parent ends this process."""
         if self._judge is not None and self._measured:
-            self._judge.reset()
-            rehearse_judge(self._backend, self._judge)
+            with self._quiet.starting():
+                self._judge.reset()
+                rehearse_judge(self._backend, self._judge)
 
     def _measure(self, request: MeasureRequest, judge: Judge) -> MeasureResponse:
         clock = self._clock_mhz if time.monotonic() - self._ended < _SAME_CLOCK_SECONDS else 0

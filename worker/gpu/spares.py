@@ -8,10 +8,12 @@ import secrets
 import threading
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 from typing import Self
 
 from kernels.wire import WireError, from_plain, to_plain
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Prepare, Prepared
+from worker.gpu.locks import Turn
 from worker.gpu.timing.quiet import quiet_file
 from worker.sandbox.child_command import ENVIRONMENT
 from worker.sandbox.limits import DeviceIsolation, Failure, Isolation, Limits, SandboxFailure
@@ -75,6 +77,7 @@ WALL_SECONDS = 30.0
 
 _NUMBER_BITS = 63
 _TRIES = 2
+NO_OTHER_SLOT = Turn(None)
 Progress = Callable[[int], None]
 
 
@@ -147,10 +150,13 @@ class Runner:
                     raise self._failure from error
             return self._prepared
 
-    def measure(self, request: MeasureRequest, progress: Progress = _nothing, *, last: bool = True) -> MeasureResponse:
+    def measure(
+        self, request: MeasureRequest, progress: Progress = _nothing, turn: Turn = NO_OTHER_SLOT, *, last: bool = True
+    ) -> MeasureResponse:
         """Judge and measure one kernel. After the last one or a failure, kill the process; `close` waits for its end.
 
         progress: called with the number of launches with new inputs so far
+        turn: taken before the kernel runs; the caller closes it
         raise (SandboxFailure): TIME after the time limit, START if the process isn't usable
         """
         if self._used:
@@ -158,8 +164,9 @@ class Runner:
         self._used = True
         try:
             self.ready()
+            replies = _Replies(progress, lambda: turn.take(self._child.alive))
             with self._one_at_a_time:
-                answer = self._child.converse(to_plain(request), _Replies(progress))
+                answer = self._child.converse(to_plain(request), replies)
             response = from_plain(MeasureResponse, answer)
         except WireError as error:
             raise SandboxFailure(Failure.ERROR, f"invalid answer from the runner: {error}") from error
@@ -190,11 +197,15 @@ class Runner:
 
 
 class _Replies:
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
+    def __init__(self, progress: Progress, turn: Callable[[], bool]) -> None:
+        self._progress, self._turn = progress, turn
         self._asked = 0
 
     def __call__(self, question: str) -> dict[str, int]:
+        if question == "turn":
+            if not self._turn():
+                raise SandboxFailure(Failure.ERROR, "the process ended while it waited for the GPU")
+            return {}
         if question != "numbers":
             raise SandboxFailure(Failure.ERROR, f"the runner asked for {question[:100]!r}")
         self._asked += 1
@@ -211,13 +222,22 @@ class Spares:
     """
 
     def __init__(
-        self, device: int | None, prepare: Prepare, ahead: int = 2, wall_seconds: float = WALL_SECONDS
+        self,
+        device: int | None,
+        prepare: Prepare,
+        ahead: int = 2,
+        wall_seconds: float = WALL_SECONDS,
+        quiet: Path | None = None,
     ) -> None:
-        """Begin to start processes, and return at once. ahead: number of processes to keep ready."""
+        """Begin to start processes, and return at once.
+
+        ahead: number of processes to keep ready
+        quiet: path of the quiet file, if several slots measure on the device
+        """
         self._device, self._prepare, self._ahead, self._wall_seconds = device, prepare, ahead, wall_seconds
         self._most: int | None = None
         self._taken = self._asking = 0
-        self._quiet = quiet_file()
+        self._quiet = quiet_file(quiet)
         self._changed = threading.Condition()
         self._waiting: deque[Runner | SandboxFailure] = deque()
         # Also used ones: `close` waits until they have released the device.

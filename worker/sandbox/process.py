@@ -174,7 +174,7 @@ class Child:
     def converse(self, payload: dict[str, Any], reply: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
         """Send a request, and answer the child's questions until it responds. Otherwise like `request`.
 
-        reply: answers a question
+        reply: answers a question; its time doesn't count for the limit
         """
         self.wait_ready()
         deadline = self._deadline(None)
@@ -184,7 +184,9 @@ class Child:
                 return _response(answer)
             if time.monotonic() > deadline:
                 raise self._timed_out()
+            asked = time.monotonic()
             payload = dict(reply(str(answer["ask"])))
+            deadline += time.monotonic() - asked
         self.kill()
         raise SandboxFailure(Failure.ERROR, "too many questions")
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from worker.contract.messages import CPU_QUEUE, gpu_queue
+from worker.gpu.locks import SLOTS
 from worker.gpu.nvml import GpuFacts
 
 CPU, GPU = "cpu", "gpu"
@@ -68,7 +69,7 @@ def plan(wish: Wish, found: Sequence[GpuFacts], cores: int) -> tuple[Slot, ...]:
     """
     gpus = _chosen(wish, found)
     slots = [Slot(f"{CPU}-{number}", CPU_QUEUE) for number in range(_cpu_slots(wish, len(gpus), cores))]
-    slots += [Slot(f"{GPU}-{gpu.index}", gpu_queue(gpu.device_class), gpu) for gpu in gpus]
+    slots += [Slot(f"{GPU}-{gpu.index}{one}", gpu_queue(gpu.device_class), gpu) for gpu in gpus for one in SLOTS]
     if not slots:
         raise PlanError("this worker would have no slots. Use --cpu-slots or --gpus.")
     return tuple(slots)

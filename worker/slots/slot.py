@@ -50,6 +50,7 @@ class Options:
 
     device: the device's name in the slot's record
     gpu: the GPU's number in bus order; None to use the CPU device instead
+    shared: folder of all slots on the GPU
     tell: file descriptor for the slot's record
     parent: the slot ends when this process does
     grace_seconds: time for the running step to finish on exit
@@ -63,6 +64,7 @@ class Options:
     device: str
     gpu: int | None
     arch: str
+    shared: Path | None
     cache: Path
     tell: int | None
     parent: int | None
@@ -143,7 +145,7 @@ def _workplace(options: Options) -> Workplace:
     from worker.workplaces.gpu import GpuWorkplace
 
     device_class = options.queue.removeprefix(gpu_queue(""))
-    return GpuWorkplace(options.gpu, device_class, options.arch, options.cache)
+    return GpuWorkplace(options.gpu, device_class, options.arch, options.cache, shared=options.shared)
 
 
 def _options(arguments: Sequence[str] | None) -> Options:
@@ -156,6 +158,7 @@ def _options(arguments: Sequence[str] | None) -> Options:
     parser.add_argument("--device", default="cpu", help="name of the device in the slot's record")
     parser.add_argument("--gpu", type=int, help="number of the GPU; by default, use the CPU device instead")
     parser.add_argument("--arch", default="", help="architecture to compile for, such as sm_90")
+    parser.add_argument("--shared", type=Path, help="folder of all slots on this GPU")
     parser.add_argument("--cache", type=Path, required=True, help="folder for compiled files")
     parser.add_argument("--tell", type=int, help="file descriptor for the slot's record, as JSON lines")
     parser.add_argument("--parent", type=int, help="end when this process ends")

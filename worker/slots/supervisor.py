@@ -15,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from worker.contract.fleet import Fleet, Wanted, WorkerRecord, WorkerState
+from worker.gpu.locks import slots_folder
 from worker.slots.account import SlotAccount
 from worker.slots.fitness import Fitness, Test, Testing
 from worker.slots.fleet_reporter import FleetReporter
@@ -66,7 +67,7 @@ def slot_command(slot: Slot, worker: str, options: Options) -> tuple[str, ...]:
         "--grace-seconds", str(options.grace_seconds), "--leave-seconds", str(_LEAVE_SECONDS),
     ]  # fmt: skip
     if slot.gpu is not None:
-        words += ["--gpu", str(slot.gpu.index), "--arch", slot.gpu.arch]
+        words += ["--gpu", str(slot.gpu.index), "--arch", slot.gpu.arch, "--shared", str(slots_folder(slot.gpu))]
     if options.workplace:
         words += ["--workplace", options.workplace]
     return tuple(words)

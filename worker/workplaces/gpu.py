@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import logging
 import threading
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,20 +15,20 @@ from worker.contract.architectures import of_capability
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.contract.messages import MeasureWork, MessageError, StepKind, StepMessage, StepResult, decode
 from worker.gpu.judge.code import preparation
+from worker.gpu.locks import Turn
 from worker.gpu.nvml import NoGPU, gpu
 from worker.gpu.spares import WALL_SECONDS, Runner, Spares
 from worker.sandbox.limits import SandboxFailure
 from worker.steps.cpu_check import Progress
 from worker.steps.explanation import OneExplanation, with_explanation
 from worker.steps.gpu_measurement import OtherCode, answer_of, judged, remains_open
-from worker.steps.stages import Clock
 from worker.workplaces.workplace import ABORTED, Done, StepFault, carried_out
 
-_AHEAD, _AHEAD_ON_LARGE, _AHEAD_WITHOUT_GPU = 4, 8, 2
+_AHEAD, _AHEAD_ON_LARGE, _AHEAD_WITHOUT_GPU = 2, 4, 2
 """Processes to keep warm, so that a GPU with a full queue never waits for one (bench.gpu, backlog).
 
-Each takes up to 1.5 GiB of the GPU's memory. With eight, an H200 takes a quarter less time for 44 checked kernels.
-The CPU device takes so long for each kernel that more processes would only waste memory."""
+Each takes up to 1.5 GiB of the GPU's memory, for each of its two slots. The CPU device takes so long for each kernel
+that more processes would only waste memory."""
 _LARGE_BYTES = 32 * 2**30
 
 MOST_WORKS = 16
@@ -48,14 +49,18 @@ def ahead(device: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A runner that reports each launch with new inputs as progress."""
+    """A runner that waits for its turn, and reports each launch with new inputs as progress."""
 
     runner: Runner
     progress: Progress
+    turn: Turn
     last: bool
 
     def measure(self, request: MeasureRequest) -> MeasureResponse:
-        return self.runner.measure(request, lambda launches: self.progress(f"measuring {launches}"), last=self.last)
+        def launched(launches: int) -> None:
+            self.progress(f"measuring {launches}")
+
+        return self.runner.measure(request, launched, self.turn, last=self.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +71,38 @@ class _Process:
     works: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What a process found about a kernel.
+
+    answer, report: None if the process failed, or ran other code
+    seconds: without the time before its turn
+    """
+
+    process: _Process
+    answer: MeasureResponse | None = None
+    report: Report | None = None
+    seconds: float = 0.0
+
+    @property
+    def complete(self) -> bool:
+        """Whether the kernel was measured, so that a used process is enough."""
+        return self.report is not None and self.answer is not None and self.answer.complete
+
+    @property
+    def ranked(self) -> bool:
+        measurement = self.report.measurement if self.report is not None else None
+        return self.complete and measurement is not None and measurement.ranked
+
+
 class GpuWorkplace:
     """Measures kernels one by one, in processes that were started ahead.
 
     A process goes on to the next kernel if both devices accepted the last one, and no kernel can reach its host memory.
     It then unloads and overwrites all that the last kernel could reach. A used process can only confirm: if its answer
     isn't a measurement, a new process does the work again.
+
+    Several workplaces can use one GPU: while one has its turn, the others prepare their next kernel.
 
     One thread must call `prepare`, `do` and `close`. The processes end with `close` or with this process.
     """
@@ -86,6 +117,7 @@ class GpuWorkplace:
         cache: Path,
         wall_seconds: float = WALL_SECONDS,
         processes: int | None = None,
+        shared: Path | None = None,
     ) -> None:
         """Start nothing yet.
 
@@ -93,14 +125,16 @@ class GpuWorkplace:
         device_class: the class of the results
         arch: architecture to compile for, such as "sm_90"
         processes: how many are probably needed in all; None for any number
+        shared: folder of all workplaces on this GPU; None if this is the only one
         """
         self._device, self._device_class, self._arch = device, device_class, arch
         self._cache, self._wall_seconds, self._processes = cache, wall_seconds, processes
+        self._folder = shared
         self._spares: Spares | None = None
         self._kept: Runner | None = None
         self._shared: _Process | None = None
         self._at_work: Runner | None = None
-        self._in_work = self._aborted = self._left_running = False
+        self._in_work = self._aborted = False
         self._changing = threading.Lock()
         self._closers: list[threading.Thread] = []
 
@@ -142,62 +176,60 @@ class GpuWorkplace:
         if message.measure is None:
             raise StepFault(f"this slot measures, but got a step of the kind {message.ticket.kind}")
         work = self._unpacked(message.measure)
-        done = None
-        if (used := self._used()) is not None:
-            try:
-                done = self._done(work, used, progress)
-            except SandboxFailure as failure:
-                logger.info("a used process failed, so a new one does the work again: %s", failure)
-        return self._in_new_process(work, progress) if done is None else done
+        if (used := self._used()) is None:
+            return self._in_new_process(work, progress)
+        before = 0.0
+        try:
+            found = self._judged(work, used, progress)
+            if found.complete:
+                return self._done(work, found)
+            before = found.answer.busy_ms if found.answer is not None else 0.0
+        except SandboxFailure as failure:
+            logger.info("a used process failed, so a new one does the work again: %s", failure)
+        done = self._in_new_process(work, progress)
+        return replace(done, busy_ms=before + done.busy_ms)
 
     def _in_new_process(self, work: MeasureWork, progress: Progress) -> Done:
         process = _Process(self._take())
         try:
-            done = self._done(work, process, progress)
+            return self._done(work, self._judged(work, process, progress))
         except SandboxFailure:
             # the waiting processes may have the same problem
             self._drop()
             raise
-        assert done is not None, "only a used process may leave it open"
-        return done
 
-    def _done(self, work: MeasureWork, process: _Process, progress: Progress) -> Done | None:
-        """Do the work. None if a used process did not measure it. Raises StepFault if aborted, or SandboxFailure."""
-        clock = Clock()
+    def _judged(self, work: MeasureWork, process: _Process, progress: Progress) -> _Judged:
+        """Judge and measure in this workplace's turn. Raises SandboxFailure or OtherCode, and StepFault if aborted."""
         progress("measuring")
-        answer = report = None
-        works = process.works + 1
+        found = _Judged(process)
         # with such memory, a kernel could change the process
-        last = works == MOST_WORKS or work.report.verdict is not Verdict.ACCEPTED or process.runner.reaches_host
-        try:
-            answer = answer_of(_Told(process.runner, progress, last), work.request)
-            clock.lap("measure")
-            report = self._report(work, answer, process.runner, clock)
-        except SandboxFailure as failure:
-            if self._aborted:
-                raise StepFault(ABORTED) from failure
-            raise
-        except OtherCode:
-            if not process.works:
+        last = (
+            process.works + 1 == MOST_WORKS
+            or work.report.verdict is not Verdict.ACCEPTED
+            or process.runner.reaches_host
+        )
+        with Turn(self._file("turn")) as turn:
+            began = time.perf_counter()
+            try:
+                answer = answer_of(_Told(process.runner, progress, turn, last), work.request)
+                seconds = time.perf_counter() - began - turn.waited
+                found = replace(found, answer=answer, seconds=seconds)
+                found = replace(found, report=judged(work.report, answer, work.digests, compared=work.compared))
+            except SandboxFailure as failure:
+                if self._aborted:
+                    raise StepFault(ABORTED) from failure
                 raise
-        finally:
-            complete = report is not None and answer is not None and answer.complete
-            ranked = report is not None and report.measurement is not None and report.measurement.ranked
-            goes_on = complete and ranked and not last
-            with self._changing:
-                self._at_work = None
-                if goes_on and not self._aborted:
-                    self._shared = _Process(process.runner, works)
-            if self._shared is None:
-                self._let_go(process.runner)
-                if works < MOST_WORKS and self._spares is not None:
-                    self._spares.give_back()
-            self._left_running = answer is None or answer.lost
+            except OtherCode:
+                if not process.works:
+                    raise
+            finally:
+                self._leave(process, goes_on=found.ranked and not last)
+                if found.answer is None or found.answer.lost:
+                    # the kernel may still be running, and must not slow down the next one
+                    self._wait_until_gone()
         if self._aborted:
             raise StepFault(ABORTED)
-        if report is None or answer is None or (process.works and not complete):
-            return None
-        return Done(report, busy_ms=answer.busy_ms)
+        return found
 
     def _unpacked(self, packed: str) -> MeasureWork:
         """The work in a message. Raises StepFault if this slot can't do it."""
@@ -211,16 +243,19 @@ class GpuWorkplace:
             raise StepFault(f"the kernel is compiled for {work.report.arch}, but this slot's GPU needs {self._arch}")
         return work
 
-    def _report(self, work: MeasureWork, answer: MeasureResponse, runner: Runner, clock: Clock) -> Report:
-        report = judged(work.report, answer, work.digests, compared=work.compared)
-        report = with_explanation(report, base64.b64decode(work.source), OneExplanation())
-        gaps = runner.isolation.missing() if runner.isolation is not None else ()
-        return replace(
+    def _done(self, work: MeasureWork, found: _Judged) -> Done:
+        assert found.report is not None
+        assert found.answer is not None
+        report = with_explanation(found.report, base64.b64decode(work.source), OneExplanation())
+        isolation = found.process.runner.isolation
+        gaps = isolation.missing() if isolation is not None else ()
+        report = replace(
             report,
             device=self._device_class,
             isolation=tuple(dict.fromkeys((*report.isolation, *gaps))),
-            seconds={**report.seconds, **clock.seconds},
+            seconds={**report.seconds, "measure": round(found.seconds, 4)},
         )
+        return Done(report, busy_ms=found.answer.busy_ms)
 
     # -- processes -----------------------------------------------------------------------------------------------------
 
@@ -228,7 +263,8 @@ class GpuWorkplace:
         """The processes started ahead. Raises SandboxFailure, or NVRTCUnavailable without a compiler."""
         if self._spares is None:
             prepared = preparation(self._arch, self._cache)
-            self._spares = Spares(self._device, prepared, ahead(self._device), self._wall_seconds)
+            quiet = self._file("quiet")
+            self._spares = Spares(self._device, prepared, ahead(self._device), self._wall_seconds, quiet)
             self._spares.limit(self._processes)
         return self._spares
 
@@ -249,9 +285,6 @@ class GpuWorkplace:
 
     def _take(self) -> Runner:
         """A ready process for this step. Raises StepFault or SandboxFailure."""
-        # the last kernel may still be running, and must not slow down this one
-        if self._left_running:
-            self._wait_until_gone()
         runner, self._kept = self._kept, None
         if runner is not None and not runner.usable:
             self._let_go(runner)
@@ -270,6 +303,24 @@ class GpuWorkplace:
         # the process has run no kernel, so the next step can use it
         self._kept = runner
         raise StepFault(ABORTED)
+
+    def _leave(self, process: _Process, *, goes_on: bool) -> None:
+        """Keep the process for the next kernel, or end it."""
+        with self._changing:
+            self._at_work = None
+            if goes_on and not self._aborted:
+                self._shared = _Process(process.runner, process.works + 1)
+                return
+        self._let_go(process.runner)
+        if process.works + 1 < MOST_WORKS and self._spares is not None:
+            self._spares.give_back()
+
+    def _file(self, name: str) -> Path | None:
+        """A file of all workplaces on this GPU."""
+        if self._folder is None:
+            return None
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self._folder / name
 
     def _let_go(self, runner: Runner) -> None:
         """Close a process in the background, because the driver takes a while to release a GPU."""

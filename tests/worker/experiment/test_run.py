@@ -219,7 +219,7 @@ def test_with_the_cpu_device_in_the_gpus_place_each_size_is_measured(tmp_path):
     folder.begin_or_resume(manifest)
     place = GpuWorkplace(None, "stand-in", "sm_90", tmp_path)
     try:
-        results = run(plan, folder, tmp_path, [place])
+        results = run(plan, folder, tmp_path, [[place]])
     finally:
         place.close()
     assert [each.device for each in results] == ["stand-in"] * 4

@@ -6,7 +6,7 @@ import base64
 import contextlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -190,12 +190,11 @@ def test_a_search_that_goes_on_has_a_gpu(tmp_path, machines, monkeypatch, capsys
     machines(fail=range(1, 13, 2))
     opened: list[str] = []
 
-    @contextlib.contextmanager
-    def place(gpu: GpuFacts, *_: object) -> Iterator[None]:
+    def places(_: object, gpu: GpuFacts, *__: object) -> tuple[()]:
         opened.append(gpu.name)
-        yield
+        return ()
 
-    monkeypatch.setattr(local_run, "_place", place)
+    monkeypatch.setattr(local_run, "_places", places)
     gpu = GpuFacts(0, "stand-in", 2**35, "9.0", "", "580", 0)
     results = local_run.run_here(manifest, Plan(manifest), folder, gpu)
     assert opened == ["stand-in"]

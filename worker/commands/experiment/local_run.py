@@ -3,7 +3,6 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +13,8 @@ from worker.commands.root import Exit, SystemFault, WrongUse
 from worker.commands.submission import cache_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kernels.experiment.result import PointResult
     from worker.commands.progress import Progress
     from worker.experiment.folder import Folder
@@ -51,7 +52,7 @@ def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | Non
             needed = processes(left)
             # a search makes all its choices again, so it may measure although nothing is left
             wanted = gpu if left or tunes(manifest) else None
-            places = [stack.enter_context(_place(wanted, manifest.arch, needed))] if wanted else []
+            gpus = [_places(stack, wanted, manifest.arch, needed)] if wanted else []
         except NVRTCUnavailable as reason:
             raise SystemFault(str(reason)) from reason
         # the rest is imported while the GPU starts
@@ -65,9 +66,9 @@ def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | Non
         told = _Told(whole, whole - left, progress)
         try:
             if tunes(manifest):
-                results = tune(manifest, folder, cache_folder(), places, told)
+                results = tune(manifest, folder, cache_folder(), gpus, told)
             else:
-                results = run(plan, folder, cache_folder(), places, told)
+                results = run(plan, folder, cache_folder(), gpus, told)
         except FolderError as error:
             raise WrongUse(str(error)) from error
         except KeyboardInterrupt:
@@ -156,14 +157,14 @@ def _about(seconds: float) -> str:
     return f"about {round(seconds / 60)} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"
 
 
-@contextlib.contextmanager
-def _place(gpu: GpuFacts, arch: str, processes: int | None) -> Iterator[Workplace]:
-    """Where kernels are measured. processes: as in `processes`."""
+def _places(stack: contextlib.ExitStack, gpu: GpuFacts, arch: str, processes: int | None) -> Sequence[Workplace]:
+    """The GPU's slots, which close with the stack. processes: as in `processes`."""
     from kernels.compile.nvrtc import installed_version
-    from worker.workplaces.gpu import GpuWorkplace
+    from worker.bench.place_process import gpu_processes
 
     installed_version()  # says at once if the compiler is missing
-    place = GpuWorkplace(gpu.index, gpu.device_class, arch, cache_folder(), processes=processes)
-    with contextlib.closing(place):
+    places = gpu_processes(gpu.index, gpu.device_class, arch, cache_folder(), processes)
+    for place in places:
+        stack.enter_context(contextlib.closing(place))
         place.prepare()  # the GPU takes longest to start
-        yield place
+    return places

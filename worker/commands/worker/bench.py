@@ -57,15 +57,17 @@ def bench(device: str, rounds: int, exercise: str) -> Answer:
 
 
 def _bench(gpu: GpuFacts | None, stack: contextlib.ExitStack) -> Bench:
-    """The bench; for a GPU, with a workplace that closes with the stack."""
+    """The bench; for a GPU, with workplaces that close with the stack."""
     from worker.bench.rounds import Bench
 
     arch, cache = architecture(None, gpu), cache_folder()
     if gpu is None:
         return Bench(arch, cache, "")
+    from worker.bench.place_process import gpu_processes
     from worker.gpu.judge.code import preparation
-    from worker.workplaces.gpu import GpuWorkplace
 
     preparation(arch, cache)  # raises at once if the compiler is missing
-    place = stack.enter_context(contextlib.closing(GpuWorkplace(gpu.index, gpu.device_class, arch, cache)))
-    return Bench(arch, cache, gpu.device_class, (place,))
+    places = gpu_processes(gpu.index, gpu.device_class, arch, cache)
+    for place in places:
+        stack.enter_context(contextlib.closing(place))
+    return Bench(arch, cache, gpu.device_class, (places,))

@@ -14,6 +14,7 @@ import fcntl
 import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO
 
 _DOOR, _ROOM = 0, 1
@@ -85,6 +86,9 @@ NOBODY_ELSE = Quiet()
 """For a GPU on which nothing else starts."""
 
 
-def quiet_file() -> IO[bytes]:
-    """The file that all processes of one worker on one GPU inherit. It has no name, and ends with the last process."""
-    return tempfile.TemporaryFile(prefix="tilelab-")
+def quiet_file(path: Path | None = None) -> IO[bytes]:
+    """The file that all processes of one worker on one GPU inherit.
+
+    path: of the file, if several slots measure on the GPU
+    """
+    return tempfile.TemporaryFile(prefix="tilelab-") if path is None else path.open("a+b")

@@ -1,4 +1,7 @@
-"""A workplace for checks in a process of its own, so that packing their results delays no thread that serves a GPU."""
+"""Workplaces in processes of their own, as in a worker.
+
+In one process, unpacking a check's result would delay the threads that answer the GPU's processes.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +14,27 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from kernels.wire import from_plain, to_plain
 from worker.contract.messages import StepKind, StepMessage, StepResult
+from worker.gpu.locks import SLOTS
 from worker.supervision.children import die_with, search_path
 from worker.workplaces.cpu import CpuWorkplace
+from worker.workplaces.gpu import GpuWorkplace
 from worker.workplaces.workplace import ABORTED, Progress
 
-_START = "import sys; a = sys.argv; sys.path[:0] = a[3:]; from worker.bench.check_process import main; main(*a[1:3])"
+_START = "import sys; a = sys.argv; sys.path[:0] = a[3:]; from worker.bench.place_process import main; main(*a[1:3])"
 _CLOSE_SECONDS = 10.0
-_ENDED = "the process that compiles and checks has ended"
+_ENDED = "the process of this slot has ended"
 
 
 @dataclass(frozen=True, slots=True)
-class _Checked:
-    """One answer.
+class _Answer:
+    """The result of one step.
 
-    cpu_seconds, used: of all checks so far, by step, and with all else that the process did
+    cpu_seconds: of all checks so far, by step
+    used: CPU seconds of the process, with all else that it did
     """
 
     result: StepResult
@@ -36,13 +42,13 @@ class _Checked:
     used: float
 
 
-class CheckProcess:
-    """A `CpuWorkplace` in another process, which lives from the first `prepare` to `close`."""
+class PlaceProcess:
+    """A workplace in another process, which lives from the first `prepare` to `close`."""
 
-    kind = StepKind.CHECK
-
-    def __init__(self, cache: Path) -> None:
-        self._cache = cache
+    def __init__(self, kind: StepKind, **options: str | int | None) -> None:
+        """Start nothing yet. options: of `_place`."""
+        self.kind = kind
+        self._options = options
         self._process: subprocess.Popen[bytes] | None = None
         self._at_work = self._aborted = False
         self.cpu_seconds: Mapping[str, float] = {}
@@ -54,8 +60,18 @@ class CheckProcess:
             self._process.communicate()
             self._process = None
         if self._process is None:
-            command = [sys.executable, "-c", _START, str(os.getpid()), str(self._cache), *search_path()]
+            given = json.dumps([self.kind, self._options])
+            command = [sys.executable, "-c", _START, str(os.getpid()), given, *search_path()]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def warm(self) -> None:
+        """Wait until the first step could begin at once."""
+        self.prepare()
+        assert self._process is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        _send(self._process.stdin, None)
+        self._process.stdout.readline()
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         self.prepare()
@@ -76,9 +92,9 @@ class CheckProcess:
             if isinstance(told := json.loads(line), str):
                 progress(told)
                 continue
-            checked = from_plain(_Checked, told)
-            self.cpu_seconds, self.used = checked.cpu_seconds, checked.used
-            return checked.result
+            answer = from_plain(_Answer, told)
+            self.cpu_seconds, self.used = answer.cpu_seconds, answer.used
+            return answer.result
         raise EOFError
 
     def abort(self) -> None:
@@ -97,19 +113,49 @@ class CheckProcess:
             self._process.communicate()
 
 
-def main(parent: str, cache: str) -> None:
+class CheckProcess(PlaceProcess):
+    """A `CpuWorkplace` in another process."""
+
+    def __init__(self, cache: Path) -> None:
+        super().__init__(StepKind.CHECK, cache=str(cache))
+
+
+def gpu_processes(
+    device: int | None, device_class: str, arch: str, cache: Path, processes: int | None = None
+) -> tuple[PlaceProcess, ...]:
+    """A process for each slot of a GPU, with the parameters of GpuWorkplace. The caller closes them."""
+    options: dict[str, str | int | None] = {
+        "device": device, "device_class": device_class, "arch": arch, "cache": str(cache),
+        "processes": processes and -(-processes // len(SLOTS)), "shared": str(cache / f"slots-{device}"),
+    }  # fmt: skip
+    return tuple(PlaceProcess(StepKind.MEASURE, **options) for _ in SLOTS)
+
+
+def _place(kind: StepKind, options: Mapping[str, Any]) -> CpuWorkplace | GpuWorkplace:
+    paths = {name: Path(options[name]) for name in ("cache", "shared") if name in options}
+    return (CpuWorkplace if kind is StepKind.CHECK else GpuWorkplace)(**{**options, **paths})
+
+
+def main(parent: str, given: str) -> None:
     """Answer each message on standard input, until its end."""
     die_with(int(parent))
     # Ctrl-C reaches all processes of a terminal, and the parent ends this one
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    place = CpuWorkplace(Path(cache))
+    kind, options = json.loads(given)
+    place = _place(StepKind(kind), options)
     place.prepare()
     for line in sys.stdin.buffer:
-        plain, worker = json.loads(line)
+        if (asked := json.loads(line)) is None:
+            if isinstance(place, GpuWorkplace):
+                place.warm()
+            _send(answers, None)
+            continue
+        plain, worker = asked
         result = place.do(from_plain(StepMessage, plain), worker, lambda what: _send(answers, what))
-        _send(answers, to_plain(_Checked(result, place.cpu_seconds, used_seconds())))
+        checked = place.cpu_seconds if isinstance(place, CpuWorkplace) else {}
+        _send(answers, to_plain(_Answer(result, checked, used_seconds())))
         place.prepare()
     place.close()
 
