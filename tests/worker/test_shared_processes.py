@@ -115,8 +115,12 @@ def test_what_a_used_process_does_not_measure_is_judged_again_in_a_new_one(troub
 def test_a_wrong_kernel_is_wrong_in_a_new_process_too():
     supply = scripted(measured, wrong, wrong, measured)
     place = GpuPlace(supply)
-    assert verdicts(place, *[FINE] * 3) == [Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.ACCEPTED]
+    results = [done(place) for _ in range(3)]
+    expected = [Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.ACCEPTED]
+    assert [each.report and each.report.verdict for each in results] == expected
     assert len(supply.runners) == 3
+    once = results[0].busy_ms
+    assert [each.busy_ms for each in results] == [once, 2 * once, once]
 
 
 def test_a_used_process_that_died_is_replaced():

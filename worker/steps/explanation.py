@@ -41,11 +41,26 @@ class Explains(Protocol):
 
 
 class OneExplanation:
-    """Explains in a process of its own. A GPU seldom finds a mistake, so no process waits for one."""
+    """Explains one report in a process of its own. The caller closes it.
+
+    A GPU seldom finds a mistake, so no process waits for one.
+    """
+
+    def __init__(self) -> None:
+        self._child: Child | None = None
+
+    def start(self) -> None:
+        """Start the process early, because the start takes longest. Raises SandboxFailure."""
+        self._child = self._child or Child("run", CHECK_LIMITS)
 
     def explain(self, request: ExplainRequest) -> Explanation:
-        with Child("run", CHECK_LIMITS) as child:
-            return explain_in(child, request)
+        self.start()
+        assert self._child is not None
+        return explain_in(self._child, request)
+
+    def close(self) -> None:
+        if self._child is not None:
+            self._child.close()
 
 
 def explain_in(child: Child, request: ExplainRequest) -> Explanation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import logging
 import threading
 import time
@@ -20,7 +21,7 @@ from worker.gpu.nvml import NoGPU, gpu
 from worker.gpu.spares import WALL_SECONDS, Runner, Spares
 from worker.sandbox.limits import SandboxFailure
 from worker.steps.cpu_check import Progress
-from worker.steps.explanation import OneExplanation, with_explanation
+from worker.steps.explanation import Explains, OneExplanation, with_explanation
 from worker.steps.gpu_measurement import OtherCode, answer_of, judged, remains_open
 from worker.workplaces.workplace import ABORTED, Done, StepFault, carried_out
 
@@ -175,24 +176,31 @@ class GpuWorkplace:
     def _measure(self, message: StepMessage, progress: Progress) -> Done:
         if message.measure is None:
             raise StepFault(f"this slot measures, but got a step of the kind {message.ticket.kind}")
-        work = self._unpacked(message.measure)
+        work, busy_ms = self._unpacked(message.measure), 0.0
+        with contextlib.closing(OneExplanation()) as explanation:
+            found = self._confirmed(work, progress)
+            if found is None or not found.complete:
+                if found is not None and found.answer is not None:
+                    busy_ms = found.answer.busy_ms
+                    with contextlib.suppress(SandboxFailure):
+                        explanation.start()
+                found = self._in_new_process(work, progress)
+            return self._done(work, found, explanation, busy_ms)
+
+    def _confirmed(self, work: MeasureWork, progress: Progress) -> _Judged | None:
+        """What the used process finds, if there is one. None if it fails."""
         if (used := self._used()) is None:
-            return self._in_new_process(work, progress)
-        before = 0.0
+            return None
         try:
-            found = self._judged(work, used, progress)
-            if found.complete:
-                return self._done(work, found)
-            before = found.answer.busy_ms if found.answer is not None else 0.0
+            return self._judged(work, used, progress)
         except SandboxFailure as failure:
             logger.info("a used process failed, so a new one does the work again: %s", failure)
-        done = self._in_new_process(work, progress)
-        return replace(done, busy_ms=before + done.busy_ms)
+            return None
 
-    def _in_new_process(self, work: MeasureWork, progress: Progress) -> Done:
+    def _in_new_process(self, work: MeasureWork, progress: Progress) -> _Judged:
         process = _Process(self._take())
         try:
-            return self._done(work, self._judged(work, process, progress))
+            return self._judged(work, process, progress)
         except SandboxFailure:
             # the waiting processes may have the same problem
             self._drop()
@@ -243,10 +251,11 @@ class GpuWorkplace:
             raise StepFault(f"the kernel is compiled for {work.report.arch}, but this slot's GPU needs {self._arch}")
         return work
 
-    def _done(self, work: MeasureWork, found: _Judged) -> Done:
+    def _done(self, work: MeasureWork, found: _Judged, explanation: Explains, busy_ms: float) -> Done:
+        """The step's result. busy_ms: of the GPU before, for the same work."""
         assert found.report is not None
         assert found.answer is not None
-        report = with_explanation(found.report, base64.b64decode(work.source), OneExplanation())
+        report = with_explanation(found.report, base64.b64decode(work.source), explanation)
         isolation = found.process.runner.isolation
         gaps = isolation.missing() if isolation is not None else ()
         report = replace(
@@ -255,7 +264,7 @@ class GpuWorkplace:
             isolation=tuple(dict.fromkeys((*report.isolation, *gaps))),
             seconds={**report.seconds, "measure": round(found.seconds, 4)},
         )
-        return Done(report, busy_ms=found.answer.busy_ms)
+        return Done(report, busy_ms=busy_ms + found.answer.busy_ms)
 
     # -- processes -----------------------------------------------------------------------------------------------------
 
