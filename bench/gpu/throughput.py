@@ -13,7 +13,7 @@ from worker.bench.backlog import Backlog, Graded, work_off
 from worker.bench.throughput import binds, throughput
 
 SUBMISSIONS = 300
-LEAST_A_MINUTE, LEAST_BUSY = 180, 0.5
+LEAST_A_MINUTE, LEAST_BUSY = 240, 0.9
 
 _STEPS: Mapping[str, str] = {
     "compile": "compiling",
@@ -30,7 +30,8 @@ _SHARES: Mapping[str, str] = {
 
 _TEXT = """\
 {number} submissions in mixed order, each with a different text, at the workplaces of a worker's slots. Each is compiled
-and checked in its own processes. A process that measures goes on after an accepted kernel.
+and checked in its own processes. A process that measures goes on after an accepted kernel. Each GPU has two slots:
+while one measures, the other prepares the next kernel.
 
 {mixture}"""
 
