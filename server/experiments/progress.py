@@ -144,36 +144,56 @@ class ExperimentRunner:
         """Go on with the next running experiment. Returns whether anything changed. slots: of live workers."""
         with self.read.begin() as session:
             found = _next(session, self._last, slots, now)
-            if found is None:
-                return False
-            self._last = found.experiment.id
-            if found.idle:
-                return False
-            try:
-                plan = self._plan(found)
-                results = [_kept(plan, one) for one in found.ended]
-                numbers = found.numbers
-                if found.chooses:
-                    # numpy takes a tenth of the memory of each part of a server, and only searches need it
-                    from kernels.experiment.tuning.search import next_points
-
-                    known = all_results(session, found.experiment.id)
-                    numbers = next_points(plan.points, plan.design, known)
-                points = _to_begin(session, plan, found, numbers, now)
-            except (UnfitExperiment, ReportError, ValueError) as error:
-                logger.exception("experiment %s can't go on", found.experiment.public_id)
-                unfit = str(error)
-                points, results = [], []
-            else:
-                unfit = ""
+        if found is None:
+            return False
+        self._last = found.experiment.id
+        if found.idle:
+            return False
+        unfit, results, points = "", list[_Kept](), list[Begun]()
+        # PostgreSQL ends a transaction that waits for long, so the parts that take time are outside of one
+        try:
+            plan = self._plan(found)
+            kept = [_kept(plan, one) for one in found.ended]
+            points = self._to_begin(plan, found, self._chosen(plan, found), now)
+        except (UnfitExperiment, ReportError, ValueError) as error:
+            logger.exception("experiment %s can't go on", found.experiment.public_id)
+            unfit = str(error)
+        else:
+            results = kept
         with self.write.begin() as session:
             return _write(session, found, results, points, now, unfit)
+
+    def _chosen(self, plan: PointPlan, found: _Now) -> Sequence[int]:
+        """The points to begin."""
+        if not found.chooses:
+            return found.numbers
+        # numpy takes a tenth of the memory of each part of a server, and only searches need it
+        from kernels.experiment.tuning.search import next_points
+
+        with self.read.begin() as session:
+            known = all_results(session, found.experiment.id)
+        return next_points(plan.points, plan.design, known)
+
+    def _to_begin(self, plan: PointPlan, found: _Now, numbers: Sequence[int], now: datetime) -> list[Begun]:
+        if not numbers:
+            return []
+        points = [plan.point(number) for number in numbers]
+        variants = [variant_of(plan, point) for point in points]
+        with self.read.begin() as session:
+            passed = _passed(session, found.experiment.id, variants)
+        moment = now.isoformat(timespec="seconds")
+        return [
+            _begun(plan, found.exercise, point, variant, passed.get(variant), moment)
+            for point, variant in zip(points, variants, strict=True)
+        ]
 
     def _plan(self, found: _Now) -> PointPlan:
         number = found.experiment.id
         if number not in self._plans:
             experiment = found.experiment
-            plan = read_plan(experiment.plan, found.exercise, experiment.device_class)
+            with self.read.begin() as session:
+                written = session.scalars(select(Experiment.plan).where(Experiment.id == number)).one()
+            plan = read_plan(written, found.exercise, experiment.device_class)
             while self._plans and not self._has_room(plan):
                 del self._plans[next(iter(self._plans))]
             self._plans[number] = plan
@@ -251,22 +271,15 @@ def _kept(plan: PointPlan, ended: _Ended) -> _Kept:
     return _Kept(ended.job, graded(plan, planned, report, moment), pack(replace(report, evidence=Evidence())))
 
 
-def _to_begin(session: Session, plan: PointPlan, found: _Now, numbers: Sequence[int], now: datetime) -> list[Begun]:
-    points = [plan.point(number) for number in numbers]
-    variants = [variant_of(plan, point) for point in points]
-    # The tile of an accepted point of each variant that has one.
+def _passed(session: Session, experiment: int, variants: Sequence[str]) -> Mapping[str, int]:
+    """The tile of an accepted point, by variant."""
     query = select(ExperimentPoint.variant, func.min(ExperimentPoint.tile)).where(
-        ExperimentPoint.experiment_id == found.experiment.id,
+        ExperimentPoint.experiment_id == experiment,
         ExperimentPoint.variant.in_(variants),
         ExperimentPoint.verdict == Verdict.ACCEPTED,
     )
     rows = session.execute(query.group_by(ExperimentPoint.variant))
-    passed = {variant: tile for variant, tile in rows if tile is not None}
-    moment = now.isoformat(timespec="seconds")
-    return [
-        _begun(plan, found.exercise, point, variant, passed.get(variant), moment)
-        for point, variant in zip(points, variants, strict=True)
-    ]
+    return {variant: tile for variant, tile in rows if tile is not None}
 
 
 def _begun(
