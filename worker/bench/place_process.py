@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -153,7 +154,7 @@ def main(parent: str, given: str) -> None:
             _send(answers, None)
             continue
         plain, worker = asked
-        result = place.do(from_plain(StepMessage, plain), worker, lambda what: _send(answers, what))
+        result = place.do(from_plain(StepMessage, plain), worker, partial(_tell, answers))
         checked = place.cpu_seconds if isinstance(place, CpuWorkplace) else {}
         _send(answers, to_plain(_Answer(result, checked, used_seconds())))
         place.prepare()
@@ -164,6 +165,12 @@ def used_seconds() -> float:
     """CPU seconds of this process and its children that have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def _tell(pipe: IO[bytes], what: str) -> None:
+    """Pass a phase on. Details come with each launch, and would only wake the parent."""
+    if " " not in what:
+        _send(pipe, what)
 
 
 def _send(pipe: IO[bytes], plain: object) -> None:
