@@ -26,7 +26,7 @@ _KINDS = "quiet", "busy", "used"
 Times = dict[str, dict[int, list[float]]]
 
 _TEXT = """\
-Each rung of the ladder is compiled and checked once. Then {rounds} rounds follow, each with one measurement of every
+Each rung of both ladders is compiled and checked once. Then {rounds} rounds follow, each with one measurement of every
 rung with new inputs. **Quiet** means that nothing else runs on the machine. **Busy** means that the next processes
 start at the same time, as in a busy worker. Each measurement then has a new process. **Used** means that one process
 measures all rungs in turn. The coefficient of variation, cv, is the standard deviation of the {rounds} medians divided
@@ -49,7 +49,7 @@ def run(section: Run) -> None:
 
 def _check(section: Run, measure: Measure) -> dict[str, tuple[Subject, Known]]:
     known = {}
-    for subject in ladder()[-section.options.get("rungs", 99) :]:
+    for subject in (*ladder(), *ladder("tensor-cores"))[-section.options.get("rungs", 99) :]:
         report, made = grade_first(section.machine, subject, measure)
         if report.measurement is None:
             section.say(f"{subject.name} is left out: {report.verdict}: {report.message}")

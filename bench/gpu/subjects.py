@@ -66,9 +66,10 @@ def _subject(row: Mapping[str, str]) -> Subject:
     return Subject(row["name"], text, row["exercise"], int(tile) if tile is not None else None)
 
 
-def ladder() -> list[Subject]:
+def ladder(exercise: str = "tiled") -> list[Subject]:
     """Return the rungs, the lowest first."""
-    return [Subject(name, source) for name, source in known_kernels(find_exercise("tiled")).items()]
+    known = known_kernels(find_exercise(exercise))
+    return [Subject(name, source, exercise) for name, source in known.items()]
 
 
 @dataclass(frozen=True, slots=True)

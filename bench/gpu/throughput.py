@@ -92,8 +92,11 @@ def _text(data: Data) -> list[str]:
     for name in ("without evidence", "with evidence"):
         if name in data:
             lines += ["", f"**{name.capitalize()}**", "", *_one(data[name]), *_times(data, name)]
-    asked = f"{LEAST_A_MINUTE} verdicts a minute, and the GPU busy for {LEAST_BUSY:.0%} of the time"
-    return [*lines, "", f"The goal: {asked}."]
+    done = [data[name] for name in ("without evidence", "with evidence") if name in data]
+    least = LEAST_A_MINUTE * len(done[0]["lanes"])
+    reached = all(each["per_minute"] >= least and each["busy"] >= LEAST_BUSY for each in done)
+    asked = f"{least} verdicts a minute, and each GPU busy for {LEAST_BUSY:.0%} of the time"
+    return [*lines, "", f"The goal: {asked}. {'Reached' if reached else 'Not reached'}."]
 
 
 def _with_one(section: Run) -> Data:

@@ -29,8 +29,8 @@ from server.submissions.service import SubmissionInput, accept
 from server.submissions.source import read_source
 from worker.bench.backlog import work_off
 from worker.bench.throughput import binds, throughput
+from worker.contract.fleet import SLOTS_OF_A_GPU
 from worker.contract.messages import StepKind
-from worker.gpu.locks import SLOTS
 from worker.supervision.cores import cores
 
 AT_LEAST = 0.9
@@ -92,8 +92,8 @@ def _bare(machine: Machine, subjects: Sequence[Subject]) -> dict[str, Any]:
 def _queued(ground: Ground, subjects: Sequence[Subject], cache: Path, turn: int, *, stand_in: bool) -> dict[str, Any]:
     """Measure database, dispatcher, broker, slots and recorder. The worker is warm, like the bare worker's GPU."""
     slots = max(1, cores() - 1)
-    device = ["--stand-in"] if stand_in else ["--gpu", "0"]
-    ground.work("--slots", str(slots), "--cache", str(cache), *device, slots=slots + (1 if stand_in else len(SLOTS)))
+    device, more = (["--stand-in"], 1) if stand_in else (["--gpu", "0"], len(SLOTS_OF_A_GPU))
+    ground.work("--slots", str(slots), "--cache", str(cache), *device, slots=slots + more)
     before, cpu, began = ground.recorded(), ground.cpu_seconds(), time.monotonic()
     numbers = [_hand_in(ground, subject, place, turn) for place, subject in enumerate(subjects)]
     accepted = time.monotonic() - began

@@ -12,7 +12,7 @@ from kernels.rendering.page import numbers
 from kernels.wording import plural
 from server.class_progress.states import Bar, State, students_in
 from server.courses.models import Assignment
-from server.fleet.service import known_slots
+from server.fleet.service import at_once, known_slots
 from server.grading.queue import usual_seconds
 from server.submissions.models import Submission
 from worker.contract.messages import CPU_QUEUE, gpu_queue
@@ -43,7 +43,7 @@ def forecast(session: Session, bar: Bar, now: datetime) -> str:
             return f"{expected}, but no worker takes work from the queue {queue}."
         if usual is None:
             return f"{expected}. No forecast of the queue yet: nothing was graded before."
-        hours.append(attempts / 2 * usual / known[queue])
+        hours.append(attempts / 2 * usual / at_once(queue, known[queue]))
     longest = max(hours)
     if longest <= _HOUR.total_seconds():
         return f"{expected}. If half come in the last hour, the workers keep up ({_span(longest)} of work)."

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from sqlalchemy import Integer, Select, bindparam, func, or_, select
 from sqlalchemy.orm import Session
 
-from server.fleet.service import known_slots
+from server.fleet.service import at_once, known_slots
 from server.grading.models import Job, Step, StepState
 from server.grading.queue_order import IN_FLIGHT, QUEUED, in_state
 from worker.contract.messages import CPU_QUEUE
@@ -142,7 +142,7 @@ class _Line:
         if self._usual is None:
             return None, "No estimate yet: nothing similar was graded before."
         # On average, half of each running step is done.
-        return round(self._usual * (ahead + self._running / 2) / heard, 1), ""
+        return round(self._usual * (ahead + self._running / 2) / at_once(self._queue, heard), 1), ""
 
     @cached_property
     def _slots(self) -> tuple[int, int]:

@@ -281,7 +281,7 @@ def _workers(workers: list[WorkerRecord], taking: Mapping[str, int], queues: Seq
     yield places
     busy = CounterMetricFamily(
         "tilelab_gpu_busy_seconds",
-        "Seconds a GPU spent on kernels since its worker started. The rate is its utilisation.",
+        "Seconds a GPU spent on a slot's kernels since its worker started. The rates of its slots are its utilisation.",
         labels=["host", "slot", "device"],
     )
     seconds: dict[tuple[str, str, str], float] = defaultdict(float)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +22,7 @@ from tests.worker.supplies import GpuPlace, Supply, right
 from tests.worker.workplaces import SMALL_TEXT
 from worker.bench import backlog
 from worker.bench.backlog import Graded, Pool, Step, encoded, text_of, work_off
-from worker.bench.place_process import CheckProcess
+from worker.bench.place_process import CheckProcess, gpu_processes
 from worker.bench.throughput import throughput
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.contract.messages import (
@@ -35,7 +37,6 @@ from worker.contract.messages import (
 )
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.workplaces.cpu import CpuWorkplace
-from worker.workplaces.gpu import GpuWorkplace
 from worker.workplaces.workplace import ABORTED, Progress, StepFault
 
 pytestmark = linux
@@ -351,16 +352,24 @@ def test_compiling_and_checking_leave_the_cores_to_what_drives_a_gpu(tmp_path, m
     assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
 
+def sandboxes() -> set[Path]:
+    """The folders of sandboxed processes."""
+    return set(Path(tempfile.gettempdir()).glob("tilelab-sandbox-*"))
+
+
 @pytest.mark.long("the short suite has it with one submission, in tests/worker/test_workplace_gpu.py")
 def test_with_the_cpu_device_in_the_gpus_place_every_process_is_a_real_one(tmp_path):
     text = SMALL_TEXT.replace("Width = 72", "Width = 8")
     works = [replace(work(source), exercise=ExerciseText("tiled", text, "")) for source in (SOLUTION, RACY)]
-    place = GpuWorkplace(None, "h200", "sm_90", tmp_path)
-    try:
-        place.warm()
-        done = work_off(works, tmp_path, [[place]], slots=2)
-    finally:
-        place.close()
+    before = sandboxes()
+    places = gpu_processes(None, "h200", "sm_90", tmp_path)
+    with contextlib.ExitStack() as stack:
+        for place in places:
+            stack.enter_context(contextlib.closing(place))
+            place.warm()
+        done = work_off(works, tmp_path, [places], slots=2)
+    assert [place._process and place._process.returncode for place in places] == [0, 0]
+    assert sandboxes() <= before
     right_one, racy = (each.report for each in done.graded)
     assert right_one is not None
     assert right_one.measurement is not None

@@ -134,8 +134,8 @@ class Pool:
 
     def __init__(self, cache: Path, gpus: Gpus, slots: int) -> None:
         """Start nothing yet. The parameters mean the same as in `work_off`."""
-        self._measures = bool(gpus)
-        # this process answers what GPU processes ask, and nothing may delay it
+        self._gpus = gpus
+        # as in a worker, so that unpacking a result delays no other slot
         check = CheckProcess if gpus else CpuWorkplace
         self._checks: list[CheckProcess | CpuWorkplace] = [check(cache) for _ in range(slots)]
         self._steps: Mapping[StepKind, _Steps] = {kind: queue.PriorityQueue() for kind in StepKind}
@@ -147,6 +147,9 @@ class Pool:
         self._slots += [_Slot(place, None, self._steps[StepKind.CHECK], self._ended) for place in self._checks]
 
     def __enter__(self) -> Self:
+        for place in itertools.chain(*self._gpus):
+            # in this thread, because the caller closes them
+            place.prepare()
         for slot in self._slots:
             slot.start()
         return self
@@ -179,7 +182,7 @@ class Pool:
         """
         number = 0
         for number, work in enumerate(works, 1):
-            if work.device_class and not self._measures:
+            if work.device_class and not self._gpus:
                 raise ValueError("no GPU to measure on")
             ticket = Ticket(number - 1, StepKind.CHECK, "")
             self._steps[StepKind.CHECK].put((number - 1, StepMessage(ticket, 1, 0.0, check=work)))

@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from kernels.wire import from_plain, to_plain
+from worker.contract.fleet import SLOTS_OF_A_GPU
 from worker.contract.messages import StepKind, StepMessage, StepResult
-from worker.gpu.locks import SLOTS
+from worker.sandbox.folder import sweep
+from worker.sandbox.limits import Failure, SandboxFailure
 from worker.supervision.children import die_with, search_path
 from worker.workplaces.cpu import CpuWorkplace
 from worker.workplaces.gpu import GpuWorkplace
@@ -44,10 +46,13 @@ class _Answer:
 
 
 class PlaceProcess:
-    """A workplace in another process, which lives from the first `prepare` to `close`."""
+    """A workplace in another process, which lives from the first `prepare` to `close`.
+
+    The process dies with the thread that first calls `prepare`.
+    """
 
     def __init__(self, kind: StepKind, **options: str | int | None) -> None:
-        """Start nothing yet. options: of `_place`."""
+        """Start nothing yet. options: of the workplace, with paths as text."""
         self.kind = kind
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
@@ -56,7 +61,7 @@ class PlaceProcess:
         self.used = 0.0
 
     def prepare(self) -> None:
-        """Start the process, again if it has died. It keeps the processes of its next check warm."""
+        """Start the process, again if it has died. It keeps the processes of its next step warm."""
         if self._process is not None and self._process.poll() is not None and not self._aborted:
             self._process.communicate()
             self._process = None
@@ -66,13 +71,14 @@ class PlaceProcess:
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def warm(self) -> None:
-        """Wait until the first step could begin at once."""
+        """Wait until the first step could begin at once. Raises SandboxFailure."""
         self.prepare()
         assert self._process is not None
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         _send(self._process.stdin, None)
-        self._process.stdout.readline()
+        if not self._process.stdout.readline():
+            raise SandboxFailure(Failure.START, _ENDED)
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         self.prepare()
@@ -127,9 +133,9 @@ def gpu_processes(
     """A process for each slot of a GPU, with the parameters of GpuWorkplace. The caller closes them."""
     options: dict[str, str | int | None] = {
         "device": device, "device_class": device_class, "arch": arch, "cache": str(cache),
-        "processes": processes and -(-processes // len(SLOTS)), "shared": str(cache / f"slots-{device}"),
+        "processes": processes and -(-processes // len(SLOTS_OF_A_GPU)), "shared": str(cache / f"slots-{device}"),
     }  # fmt: skip
-    return tuple(PlaceProcess(StepKind.MEASURE, **options) for _ in SLOTS)
+    return tuple(PlaceProcess(StepKind.MEASURE, **options) for _ in SLOTS_OF_A_GPU)
 
 
 def _place(kind: StepKind, options: Mapping[str, Any]) -> CpuWorkplace | GpuWorkplace:
@@ -144,6 +150,7 @@ def main(parent: str, given: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    sweep()
     kind, options = json.loads(given)
     place = _place(StepKind(kind), options)
     place.prepare()

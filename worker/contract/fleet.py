@@ -28,11 +28,15 @@ class Wanted(StrEnum):
     TEST = "test"
 
 
+SLOTS_OF_A_GPU = "a", "b"
+"""Their names end so. While one measures a kernel, the other prepares the next."""
+
+
 @dataclass(frozen=True, slots=True)
 class SlotRecord:
     """One of a worker's processes, which runs one step at a time.
 
-    name: within the worker, such as "cpu-0" or "gpu-1"
+    name: within the worker, such as "cpu-0" or "gpu-1a"
     job: the running step's job, or None
     since: start of the running step, in seconds since 1970
     busy_ms: GPU time for students' kernels since the start

@@ -1,8 +1,8 @@
 """Requests to the runner process and its answers, as JSON lines of kernels.wire.
 
-Before the runner uses the GPU, it asks `{"ask": "turn"}`. When no other slot uses the GPU, the parent writes `{}`.
+Before the runner uses the GPU, it asks `{"ask": "device"}`. When no other slot measures there, the parent writes `{}`.
 
-Before it answers a request, the runner may ask `{"ask": "numbers"}` any number of times. The parent then writes
+After that, it may ask `{"ask": "numbers"}` any number of times. The parent then writes
 `{"inputs": n, "vector": n}` with two new random numbers of 63 bits. `vector` checks the launch that has just ended, and
 `inputs` makes the inputs of the next one.
 """

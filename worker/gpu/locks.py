@@ -17,6 +17,8 @@ from typing import IO, Self
 from worker.gpu.nvml import GpuFacts
 
 _NAP_SECONDS = 0.0005
+_PATIENCE_SECONDS = 300.0
+"""Far more than all time limits of a step on the GPU."""
 
 
 class GpuInUse(RuntimeError):
@@ -40,7 +42,8 @@ def locked(gpus: Sequence[GpuFacts], folder: Path | None = None) -> Iterator[Non
 def _own(folder: Path) -> Path:
     """The folder, created if missing. Raises GpuInUse if other users may write to it."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()
     except OSError as error:
         raise GpuInUse(f"cannot create {folder} ({error.strerror}). Set TMPDIR to another folder.") from error
@@ -75,41 +78,48 @@ def _lock(gpu: GpuFacts, folder: Path) -> IO[str]:
     return file
 
 
-SLOTS = "a", "b"
-"""The slots of a GPU. While one measures a kernel, the other prepares the next."""
-
-
 def slots_folder(gpu: GpuFacts) -> Path:
-    """The folder of the files through which the slots on a GPU take turns."""
+    """The folder of the files that the slots of a GPU share."""
     return runtime_folder() / f"{gpu.uuid.replace('/', '-')}.slots"
 
 
-class Turn:
-    """The right to use a GPU for one kernel. Use it as a context manager, or call `close`.
+def shared_file(folder: Path, name: str) -> IO[bytes]:
+    """A file that the slots of a GPU share. Raises GpuInUse if other users may write to its folder."""
+    if folder.parent == runtime_folder():
+        _own(folder.parent)
+    try:
+        descriptor = os.open(_own(folder) / name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise GpuInUse(f"cannot open {folder / name} ({error.strerror}).") from error
+    return os.fdopen(descriptor, "r+b")
 
-    It ends with the process that has it. Processes on the GPU don't inherit it.
+
+class SlotLock:
+    """Lets one slot of a GPU measure at a time. Use it as a context manager.
+
+    The lock ends with the slot's process. The processes on the GPU don't inherit it.
 
     waited: seconds of all waits so far
     """
 
-    def __init__(self, path: Path | None) -> None:
-        """Take nothing yet. path: of the file that all slots of the GPU lock; None if there is only one slot."""
+    def __init__(self, folder: Path | None) -> None:
+        """Lock nothing yet. folder: of the slots; None for the only one. Raises GpuInUse like `shared_file`."""
         self.waited = 0.0
-        self._file = path.open("a+b") if path is not None else None
+        self._file = shared_file(folder, "lock") if folder is not None else None
 
     def take(self, wanted: Callable[[], bool]) -> bool:
-        """Wait until no other slot has the GPU, and while it is still wanted. Returns whether it was taken."""
-        began = time.perf_counter()
+        """Wait until no other slot measures. Returns False if it is no longer wanted, or the wait takes too long."""
+        began = time.monotonic()
         try:
-            while wanted():
-                if self._taken():
+            while wanted() and time.monotonic() < began + _PATIENCE_SECONDS:
+                if self._try():
                     return True
                 time.sleep(_NAP_SECONDS)
         finally:
-            self.waited += time.perf_counter() - began
+            self.waited += time.monotonic() - began
         return False
 
-    def _taken(self) -> bool:
+    def _try(self) -> bool:
         if self._file is None:
             return True
         try:
@@ -118,13 +128,14 @@ class Turn:
             return False
         return True
 
-    def close(self) -> None:
-        """Let the next one have it. Safe to call twice."""
+    def release(self) -> None:
+        """Let the other slot measure."""
         if self._file is not None:
-            self._file.close()
+            fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        if self._file is not None:
+            self._file.close()

@@ -21,8 +21,8 @@ from worker.gpu.timing.quiet import NOBODY_ELSE, Quiet
 from worker.sandbox import child
 
 CPU, GPU = "cpu", "gpu"
-NUMBERS, TURN = "numbers", "turn"
-"""The questions to the parent. It answers the second one when no other slot uses the device."""
+NUMBERS, DEVICE = "numbers", "device"
+"""The questions to the parent. It answers DEVICE when no other slot measures there."""
 
 # The judge's kernels take them as signed integers of 64 bits.
 NUMBER_BITS = 63
@@ -31,7 +31,7 @@ _SAME_CLOCK_SECONDS = 1.0
 """After this time without work, the device may have another clock."""
 
 Ask = Callable[[], Numbers]
-Turn = Callable[[], object]
+Wait = Callable[[], object]
 
 
 def load(device: str) -> Callable[[str], Callable[[], Backend]]:
@@ -72,11 +72,11 @@ def serve(backend: Backend, answers: int, quiet: Quiet = NOBODY_ELSE) -> None:
         child.send(answers, {"ask": NUMBERS})
         return numbers(next(lines, b"null"))
 
-    def turn() -> None:
-        child.send(answers, {"ask": TURN})
+    def wait() -> None:
+        child.send(answers, {"ask": DEVICE})
         next(lines, b"")
 
-    job = Job(backend, ask, turn, quiet)
+    job = Job(backend, ask, wait, quiet)
     for line in lines:
         child.send(answers, child.answer(job.step, line))
         job.clear_up()
@@ -93,9 +93,9 @@ def numbers(line: bytes) -> Numbers:
 class Job:
     """The requests of one process: first the judge's kernels, then each kernel to judge and measure."""
 
-    def __init__(self, backend: Backend, ask: Ask, turn: Turn, quiet: Quiet = NOBODY_ELSE) -> None:
+    def __init__(self, backend: Backend, ask: Ask, wait: Wait, quiet: Quiet = NOBODY_ELSE) -> None:
         self._backend = backend
-        self._ask, self._turn = ask, turn
+        self._ask, self._wait = ask, wait
         self._quiet = quiet
         self._judge: Judge | None = None
         self._clock_mhz = 0
@@ -107,7 +107,7 @@ class Job:
             answer: object = self._prepare(from_plain(Prepare, request))
         else:
             asked = from_plain(MeasureRequest, request)
-            self._turn()
+            self._wait()
             answer = self._measure(asked, self._judge)
         plain: dict[str, Any] = to_plain(answer)
         return plain

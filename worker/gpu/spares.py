@@ -13,7 +13,7 @@ from typing import Self
 
 from kernels.wire import WireError, from_plain, to_plain
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Prepare, Prepared
-from worker.gpu.locks import Turn
+from worker.gpu.locks import SlotLock
 from worker.gpu.timing.quiet import quiet_file
 from worker.sandbox.child_command import ENVIRONMENT
 from worker.sandbox.limits import DeviceIsolation, Failure, Isolation, Limits, SandboxFailure
@@ -77,7 +77,7 @@ WALL_SECONDS = 30.0
 
 _NUMBER_BITS = 63
 _TRIES = 2
-NO_OTHER_SLOT = Turn(None)
+NO_OTHER_SLOT = SlotLock(None)
 Progress = Callable[[int], None]
 
 
@@ -99,7 +99,7 @@ class Runner:
         """Start the process and return at once.
 
         device: None for the CPU device
-        quiet: descriptor of a worker's `quiet_file`, if others start on the device while this one measures
+        quiet: descriptor of the slot's `quiet_file`, if others start on the device while this one measures
         """
         self._child = DeviceChild(device, prepare.compiler, wall_seconds, quiet)
         self._prepare = prepare
@@ -151,12 +151,17 @@ class Runner:
             return self._prepared
 
     def measure(
-        self, request: MeasureRequest, progress: Progress = _nothing, turn: Turn = NO_OTHER_SLOT, *, last: bool = True
+        self,
+        request: MeasureRequest,
+        progress: Progress = _nothing,
+        lock: SlotLock = NO_OTHER_SLOT,
+        *,
+        last: bool = True,
     ) -> MeasureResponse:
         """Judge and measure one kernel. After the last one or a failure, kill the process; `close` waits for its end.
 
         progress: called with the number of launches with new inputs so far
-        turn: taken before the kernel runs; the caller closes it
+        lock: taken before the kernel runs; the caller releases it
         raise (SandboxFailure): TIME after the time limit, START if the process isn't usable
         """
         if self._used:
@@ -164,7 +169,7 @@ class Runner:
         self._used = True
         try:
             self.ready()
-            replies = _Replies(progress, lambda: turn.take(self._child.alive))
+            replies = _Replies(progress, lambda: lock.take(self._child.alive))
             with self._one_at_a_time:
                 answer = self._child.converse(to_plain(request), replies)
             response = from_plain(MeasureResponse, answer)
@@ -197,16 +202,19 @@ class Runner:
 
 
 class _Replies:
-    def __init__(self, progress: Progress, turn: Callable[[], bool]) -> None:
-        self._progress, self._turn = progress, turn
-        self._asked = 0
+    """The parent's answers during one request. take: waits for the device, and returns whether it is taken."""
+
+    def __init__(self, progress: Progress, take: Callable[[], bool]) -> None:
+        self._progress, self._take = progress, take
+        self._may_run, self._asked = False, 0
 
     def __call__(self, question: str) -> dict[str, int]:
-        if question == "turn":
-            if not self._turn():
-                raise SandboxFailure(Failure.ERROR, "the process ended while it waited for the GPU")
+        if question == "device":
+            self._may_run = self._take()
+            if not self._may_run:
+                raise SandboxFailure(Failure.ERROR, "the process ended before the GPU's other slot had finished")
             return {}
-        if question != "numbers":
+        if question != "numbers" or not self._may_run:
             raise SandboxFailure(Failure.ERROR, f"the runner asked for {question[:100]!r}")
         self._asked += 1
         self._progress(self._asked)
@@ -227,17 +235,17 @@ class Spares:
         prepare: Prepare,
         ahead: int = 2,
         wall_seconds: float = WALL_SECONDS,
-        quiet: Path | None = None,
+        shared: Path | None = None,
     ) -> None:
         """Begin to start processes, and return at once.
 
         ahead: number of processes to keep ready
-        quiet: path of the quiet file, if several slots measure on the device
+        shared: folder that the device's slots share; None for the only slot
         """
         self._device, self._prepare, self._ahead, self._wall_seconds = device, prepare, ahead, wall_seconds
         self._most: int | None = None
         self._taken = self._asking = 0
-        self._quiet = quiet_file(quiet)
+        self._quiet = quiet_file(shared)
         self._changed = threading.Condition()
         self._waiting: deque[Runner | SandboxFailure] = deque()
         # Also used ones: `close` waits until they have released the device.

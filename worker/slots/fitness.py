@@ -9,7 +9,7 @@ from pathlib import Path
 
 from worker.selftest.local_grader import LocalGrader
 from worker.selftest.selftest import Progress, SelfTest, run_selftest
-from worker.slots.plan import Slot
+from worker.slots.plan import Slot, gpus_of
 
 
 class Stopped(Exception):
@@ -45,7 +45,7 @@ class DeviceTests:
 
     def _devices(self) -> Iterator[tuple[str, LocalGrader]]:
         """The GPUs, or without one the CPU, because a GPU's test includes the CPU's."""
-        gpus = [slot.gpu for slot in self.slots if slot.gpu is not None]
+        gpus = gpus_of(self.slots)
         for gpu in gpus:
             yield f"GPU {gpu.index}", LocalGrader(gpu.arch, self.cache, gpu.index, gpu.device_class)
         if not gpus:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from worker.contract.fleet import SLOTS_OF_A_GPU
 from worker.contract.messages import CPU_QUEUE, gpu_queue
-from worker.gpu.locks import SLOTS
 from worker.gpu.nvml import GpuFacts
 
 CPU, GPU = "cpu", "gpu"
@@ -69,10 +69,17 @@ def plan(wish: Wish, found: Sequence[GpuFacts], cores: int) -> tuple[Slot, ...]:
     """
     gpus = _chosen(wish, found)
     slots = [Slot(f"{CPU}-{number}", CPU_QUEUE) for number in range(_cpu_slots(wish, len(gpus), cores))]
-    slots += [Slot(f"{GPU}-{gpu.index}{one}", gpu_queue(gpu.device_class), gpu) for gpu in gpus for one in SLOTS]
+    slots += [
+        Slot(f"{GPU}-{gpu.index}{one}", gpu_queue(gpu.device_class), gpu) for gpu in gpus for one in SLOTS_OF_A_GPU
+    ]
     if not slots:
         raise PlanError("this worker would have no slots. Use --cpu-slots or --gpus.")
     return tuple(slots)
+
+
+def gpus_of(slots: Iterable[Slot]) -> list[GpuFacts]:
+    """The GPUs of these slots, each once."""
+    return list(dict.fromkeys(slot.gpu for slot in slots if slot.gpu is not None))
 
 
 def _cpu_slots(wish: Wish, gpus: int, cores: int) -> int:

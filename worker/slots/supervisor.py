@@ -19,7 +19,7 @@ from worker.gpu.locks import slots_folder
 from worker.slots.account import SlotAccount
 from worker.slots.fitness import Fitness, Test, Testing
 from worker.slots.fleet_reporter import FleetReporter
-from worker.slots.plan import Slot
+from worker.slots.plan import Slot, gpus_of
 from worker.supervision.heartbeat import SILENT_SECONDS, Heartbeat
 from worker.supervision.output import PartOutput, code_text
 from worker.supervision.parts import Event, Part, What
@@ -135,7 +135,7 @@ class WorkerParent:
 
     def record(self) -> WorkerRecord:
         """The worker's record. Any thread may call it."""
-        gpus = [slot.gpu for slot in self.options.slots if slot.gpu is not None]
+        gpus = gpus_of(self.options.slots)
         state = self._state()
         return WorkerRecord(
             id=self.id,

@@ -16,7 +16,7 @@ from worker.contract.architectures import of_capability
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.contract.messages import MeasureWork, MessageError, StepKind, StepMessage, StepResult, decode
 from worker.gpu.judge.code import preparation
-from worker.gpu.locks import Turn
+from worker.gpu.locks import SlotLock
 from worker.gpu.nvml import NoGPU, gpu
 from worker.gpu.spares import WALL_SECONDS, Runner, Spares
 from worker.sandbox.limits import SandboxFailure
@@ -28,9 +28,11 @@ from worker.workplaces.workplace import ABORTED, Done, StepFault, carried_out
 _AHEAD, _AHEAD_ON_LARGE, _AHEAD_WITHOUT_GPU = 2, 4, 2
 """Processes to keep warm, so that a GPU with a full queue never waits for one (bench.gpu, backlog).
 
-Each takes up to 1.5 GiB of the GPU's memory, for each of its two slots. The CPU device takes so long for each kernel
-that more processes would only waste memory."""
+Each slot keeps as many, and each process takes up to 1.5 GiB of the GPU's memory. The CPU device takes so long for each
+kernel that more processes would only waste memory."""
 _LARGE_BYTES = 32 * 2**30
+
+_GONE_SECONDS = 30.0
 
 MOST_WORKS = 16
 """The most kernels that one process measures."""
@@ -50,18 +52,18 @@ def ahead(device: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A runner that waits for its turn, and reports each launch with new inputs as progress."""
+    """A runner that waits for the other slot, and reports each launch with new inputs as progress."""
 
     runner: Runner
     progress: Progress
-    turn: Turn
+    lock: SlotLock
     last: bool
 
     def measure(self, request: MeasureRequest) -> MeasureResponse:
         def launched(launches: int) -> None:
             self.progress(f"measuring {launches}")
 
-        return self.runner.measure(request, launched, self.turn, last=self.last)
+        return self.runner.measure(request, launched, self.lock, last=self.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,11 @@ class _Process:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _Outcome:
     """What a process found about a kernel.
 
     answer, report: None if the process failed, or ran other code
-    seconds: without the time before its turn
+    seconds: without the wait for the other slot
     """
 
     process: _Process
@@ -103,7 +105,7 @@ class GpuWorkplace:
     It then unloads and overwrites all that the last kernel could reach. A used process can only confirm: if its answer
     isn't a measurement, a new process does the work again.
 
-    Several workplaces can use one GPU: while one has its turn, the others prepare their next kernel.
+    Several workplaces can use one GPU: while one measures, the others prepare their next kernel.
 
     One thread must call `prepare`, `do` and `close`. The processes end with `close` or with this process.
     """
@@ -126,14 +128,14 @@ class GpuWorkplace:
         device_class: the class of the results
         arch: architecture to compile for, such as "sm_90"
         processes: how many are probably needed in all; None for any number
-        shared: folder of all workplaces on this GPU; None if this is the only one
+        shared: folder that the workplaces on this GPU share; None for the only one
         """
         self._device, self._device_class, self._arch = device, device_class, arch
         self._cache, self._wall_seconds, self._processes = cache, wall_seconds, processes
         self._folder = shared
         self._spares: Spares | None = None
         self._kept: Runner | None = None
-        self._shared: _Process | None = None
+        self._last: _Process | None = None
         self._at_work: Runner | None = None
         self._in_work = self._aborted = False
         self._changing = threading.Lock()
@@ -177,64 +179,66 @@ class GpuWorkplace:
         if message.measure is None:
             raise StepFault(f"this slot measures, but got a step of the kind {message.ticket.kind}")
         work, busy_ms = self._unpacked(message.measure), 0.0
-        with contextlib.closing(OneExplanation()) as explanation:
-            found = self._confirmed(work, progress)
+        # first the lock, so that no process is taken if that fails
+        with SlotLock(self._folder) as lock, contextlib.closing(OneExplanation()) as explanation:
+            found = self._in_used_process(work, lock, progress)
             if found is None or not found.complete:
                 if found is not None and found.answer is not None:
                     busy_ms = found.answer.busy_ms
                     with contextlib.suppress(SandboxFailure):
                         explanation.start()
-                found = self._in_new_process(work, progress)
-            return self._done(work, found, explanation, busy_ms)
+                found = self._in_new_process(work, lock, progress)
+            done = self._done(work, found, explanation, busy_ms)
+        return replace(done, waited=lock.waited)
 
-    def _confirmed(self, work: MeasureWork, progress: Progress) -> _Judged | None:
+    def _in_used_process(self, work: MeasureWork, lock: SlotLock, progress: Progress) -> _Outcome | None:
         """What the used process finds, if there is one. None if it fails."""
         if (used := self._used()) is None:
             return None
         try:
-            return self._judged(work, used, progress)
+            return self._judge(work, used, lock, progress)
         except SandboxFailure as failure:
             logger.info("a used process failed, so a new one does the work again: %s", failure)
             return None
 
-    def _in_new_process(self, work: MeasureWork, progress: Progress) -> _Judged:
+    def _in_new_process(self, work: MeasureWork, lock: SlotLock, progress: Progress) -> _Outcome:
         process = _Process(self._take())
         try:
-            return self._judged(work, process, progress)
+            return self._judge(work, process, lock, progress)
         except SandboxFailure:
             # the waiting processes may have the same problem
             self._drop()
             raise
 
-    def _judged(self, work: MeasureWork, process: _Process, progress: Progress) -> _Judged:
-        """Judge and measure in this workplace's turn. Raises SandboxFailure or OtherCode, and StepFault if aborted."""
+    def _judge(self, work: MeasureWork, process: _Process, lock: SlotLock, progress: Progress) -> _Outcome:
+        """Judge and measure. Raises SandboxFailure or OtherCode, and StepFault if aborted."""
         progress("measuring")
-        found = _Judged(process)
+        found = _Outcome(process)
         # with such memory, a kernel could change the process
         last = (
             process.works + 1 == MOST_WORKS
             or work.report.verdict is not Verdict.ACCEPTED
             or process.runner.reaches_host
         )
-        with Turn(self._file("turn")) as turn:
-            began = time.perf_counter()
-            try:
-                answer = answer_of(_Told(process.runner, progress, turn, last), work.request)
-                seconds = time.perf_counter() - began - turn.waited
-                found = replace(found, answer=answer, seconds=seconds)
-                found = replace(found, report=judged(work.report, answer, work.digests, compared=work.compared))
-            except SandboxFailure as failure:
-                if self._aborted:
-                    raise StepFault(ABORTED) from failure
+        began, waited = time.monotonic(), lock.waited
+        try:
+            answer = answer_of(_Told(process.runner, progress, lock, last), work.request)
+            seconds = time.monotonic() - began - (lock.waited - waited)
+            found = replace(found, answer=answer, seconds=seconds)
+            found = replace(found, report=judged(work.report, answer, work.digests, compared=work.compared))
+        except SandboxFailure as failure:
+            if self._aborted:
+                raise StepFault(ABORTED) from failure
+            raise
+        except OtherCode:
+            if not process.works:
                 raise
-            except OtherCode:
-                if not process.works:
-                    raise
-            finally:
-                self._leave(process, goes_on=found.ranked and not last)
-                if found.answer is None or found.answer.lost:
-                    # the kernel may still be running, and must not slow down the next one
-                    self._wait_until_gone()
+        finally:
+            self._leave(process, goes_on=found.ranked and not last)
+            if found.answer is None or found.answer.lost:
+                # the kernel may still be running, and must not slow down the next one
+                self._wait_until_gone()
+            lock.release()
         if self._aborted:
             raise StepFault(ABORTED)
         return found
@@ -251,7 +255,7 @@ class GpuWorkplace:
             raise StepFault(f"the kernel is compiled for {work.report.arch}, but this slot's GPU needs {self._arch}")
         return work
 
-    def _done(self, work: MeasureWork, found: _Judged, explanation: Explains, busy_ms: float) -> Done:
+    def _done(self, work: MeasureWork, found: _Outcome, explanation: Explains, busy_ms: float) -> Done:
         """The step's result. busy_ms: of the GPU before, for the same work."""
         assert found.report is not None
         assert found.answer is not None
@@ -272,14 +276,13 @@ class GpuWorkplace:
         """The processes started ahead. Raises SandboxFailure, or NVRTCUnavailable without a compiler."""
         if self._spares is None:
             prepared = preparation(self._arch, self._cache)
-            quiet = self._file("quiet")
-            self._spares = Spares(self._device, prepared, ahead(self._device), self._wall_seconds, quiet)
+            self._spares = Spares(self._device, prepared, ahead(self._device), self._wall_seconds, self._folder)
             self._spares.limit(self._processes)
         return self._spares
 
     def _used(self) -> _Process | None:
         """The process that measured the last kernel, if it can go on."""
-        process, self._shared = self._shared, None
+        process, self._last = self._last, None
         if process is None:
             return None
         if not process.runner.usable:
@@ -287,7 +290,7 @@ class GpuWorkplace:
             return None
         with self._changing:
             if self._aborted:
-                self._shared = process
+                self._last = process
                 raise StepFault(ABORTED)
             self._at_work = process.runner
         return process
@@ -318,18 +321,11 @@ class GpuWorkplace:
         with self._changing:
             self._at_work = None
             if goes_on and not self._aborted:
-                self._shared = _Process(process.runner, process.works + 1)
+                self._last = _Process(process.runner, process.works + 1)
                 return
         self._let_go(process.runner)
         if process.works + 1 < MOST_WORKS and self._spares is not None:
             self._spares.give_back()
-
-    def _file(self, name: str) -> Path | None:
-        """A file of all workplaces on this GPU."""
-        if self._folder is None:
-            return None
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return self._folder / name
 
     def _let_go(self, runner: Runner) -> None:
         """Close a process in the background, because the driver takes a while to release a GPU."""
@@ -339,18 +335,20 @@ class GpuWorkplace:
         self._closers.append(closer)
 
     def _wait_until_gone(self) -> None:
+        """Wait for the end of all processes, but not for one that a broken driver holds."""
+        until = time.monotonic() + _GONE_SECONDS
         for closer in self._closers:
-            closer.join()
-        self._closers.clear()
+            closer.join(max(0.0, until - time.monotonic()))
+        self._closers = [closer for closer in self._closers if closer.is_alive()]
 
     def _drop(self) -> None:
         """Close all processes that were started ahead. The next step starts new ones."""
         if self._kept is not None:
             self._let_go(self._kept)
             self._kept = None
-        if self._shared is not None:
-            self._let_go(self._shared.runner)
-            self._shared = None
+        if self._last is not None:
+            self._let_go(self._last.runner)
+            self._last = None
         if self._spares is not None:
             self._spares.close()
             self._spares = None

@@ -68,11 +68,15 @@ class StepFault(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A finished step, with the fields of worker.contract.messages.StepResult."""
+    """A finished step, with the fields of worker.contract.messages.StepResult.
+
+    waited: seconds that don't count for the step
+    """
 
     report: Report | None
     measure: PackedWork | None = None
     busy_ms: float = 0.0
+    waited: float = 0.0
 
 
 def carried_out(message: StepMessage, worker: str, work: Callable[[], Done]) -> StepResult:
@@ -87,7 +91,7 @@ def carried_out(message: StepMessage, worker: str, work: Callable[[], Done]) -> 
     except Exception as error:
         fault = _reason(error)
         logger.exception("%s: %s", message.ticket.kind, fault)
-    seconds = round(time.monotonic() - began, 4)
+    seconds = round(time.monotonic() - began - (done.waited if done is not None else 0.0), 4)
     if done is None:
         return StepResult(message.ticket, worker, None, fault=fault, seconds=seconds)
     return StepResult(message.ticket, worker, done.report, done.measure, seconds=seconds, busy_ms=done.busy_ms)

@@ -11,7 +11,7 @@ import pytest
 
 from server.database.engine import Sessions
 from server.fleet.models import Worker
-from server.fleet.service import copy_workers, device_classes, known_workers, live, slots
+from server.fleet.service import at_once, copy_workers, device_classes, known_workers, live, slots
 from tests.server.databases import ON_BOTH
 from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
 
@@ -34,6 +34,11 @@ def test_only_slots_that_take_steps_count():
         replace(worker("c", state.IDLE), state=state.DRAINING),
     ]
     assert slots(records) == {"cpu": 2, "gpu.h200": 1}
+
+
+def test_the_slots_of_a_gpu_share_it():
+    assert [at_once("cpu", slots) for slots in (0, 1, 2)] == [0, 1, 2]
+    assert [at_once("gpu.h200", slots) for slots in (0, 1, 2, 4)] == [0, 1, 1, 2]
 
 
 def test_who_was_silent_for_long_does_not_live():

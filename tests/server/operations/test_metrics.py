@@ -177,7 +177,7 @@ def test_an_attempt_that_failed_before_one_that_did_not_counts(collector, course
 
 
 def test_workers_their_slots_and_the_time_of_their_gpus(collector, made, clock):
-    gpu = SlotRecord("gpu-0", "gpu.h200", "NVIDIA H200", WorkerState.BUSY, busy_ms=2500.0)
+    gpu = SlotRecord("gpu-0a", "gpu.h200", "NVIDIA H200", WorkerState.BUSY, busy_ms=2500.0)
     cpu = SlotRecord("cpu-0", CPU_QUEUE, "cpu", WorkerState.IDLE)
     worker = WorkerRecord("a-1-x", "a", 1, WorkerState.BUSY, (cpu, gpu), 0.0, beat=NOW.timestamp())
     out = WorkerRecord("b-1-x", "b", 1, WorkerState.OUT, (cpu,), 0.0, beat=NOW.timestamp())
@@ -189,7 +189,7 @@ def test_workers_their_slots_and_the_time_of_their_gpus(collector, made, clock):
     assert found["tilelab_workers{state=idle}"] == 0
     assert found["tilelab_slots{queue=cpu}"] == 1
     assert found["tilelab_slots{queue=gpu.h200}"] == 1
-    assert found["tilelab_gpu_busy_seconds_total{device=NVIDIA H200,host=a,slot=gpu-0}"] == 2.5
+    assert found["tilelab_gpu_busy_seconds_total{device=NVIDIA H200,host=a,slot=gpu-0a}"] == 2.5
     clock.now = later(3600)
     assert scraped(collector)["tilelab_workers{state=busy}"] == 0
 

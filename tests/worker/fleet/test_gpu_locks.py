@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.worker.fleet.test_slot_plan import gpu
-from worker.gpu.locks import GpuInUse, locked
+from worker.gpu.locks import GpuInUse, SlotLock, locked
 
 HOLDS = """
 import sys
@@ -51,6 +51,30 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path):
     for place in (folder, link):
         with pytest.raises(GpuInUse, match="only this user can write to"), locked([gpu(0)], place):
             pass
+
+
+def test_slots_measure_one_after_the_other(tmp_path):
+    with SlotLock(tmp_path / "gpu") as one, SlotLock(tmp_path / "gpu") as other:
+        assert one.take(lambda: True)
+        tries = iter([True, True, False])
+        assert not other.take(lambda: next(tries))
+        assert other.waited > 0
+        one.release()
+        assert other.take(lambda: True)
+
+
+@pytest.mark.parametrize("prepared", ["a link", "open to all"])
+def test_slots_share_no_folder_of_somebody_else(tmp_path, prepared):
+    folder = tmp_path / "gpu"
+    if prepared == "a link":
+        folder.mkdir(mode=0o700)
+        (folder / "lock").symlink_to(tmp_path / "elsewhere")
+    else:
+        folder.mkdir()
+        folder.chmod(0o777)
+    with pytest.raises(GpuInUse):
+        SlotLock(folder)
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path):

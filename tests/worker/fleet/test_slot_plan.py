@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from worker.gpu.locks import locked
 from worker.gpu.nvml import GpuFacts
-from worker.slots.plan import PlanError, Wish, plan, read_queues
+from worker.slots.fitness import DeviceTests
+from worker.slots.plan import PlanError, Wish, gpus_of, plan, read_queues
 from worker.slots.slot import _options
 from worker.slots.supervisor import Options, slot_command
 from worker.supervision.process import TELL
@@ -25,6 +27,15 @@ def test_a_machine_gives_all_that_it_has():
         ("cpu-0", "cpu", "cpu"), ("cpu-1", "cpu", "cpu"),
         *((f"gpu-{name}", "gpu.h200", H200) for name in ("0a", "0b", "1a", "1b")),
     ]  # fmt: skip
+
+
+def test_a_worker_can_lock_its_gpus(tmp_path):
+    """Both slots of a GPU belong to one lock, and one self-test."""
+    slots = plan(Wish(), [gpu(0), gpu(1)], 4)
+    assert gpus_of(slots) == [gpu(0), gpu(1)]
+    assert [name for name, _ in DeviceTests(slots, "sm_90", tmp_path)._devices()] == ["GPU 0", "GPU 1"]
+    with locked(gpus_of(slots), tmp_path / "run"):
+        pass
 
 
 def test_there_is_a_cpu_slot_however_few_cores_there_are():

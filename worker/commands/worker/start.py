@@ -66,7 +66,7 @@ def start(
     from worker.contract.redis_fleet import RedisFleet
     from worker.gpu.locks import GpuInUse, locked
     from worker.slots.fitness import DeviceTests
-    from worker.slots.plan import PlanError, Wish, read_queues
+    from worker.slots.plan import PlanError, Wish, gpus_of, read_queues
     from worker.slots.supervisor import Options, WorkerParent, new_id
     from worker.supervision.heartbeat import Heartbeat
     from worker.supervision.output import PartOutput
@@ -84,7 +84,7 @@ def start(
     options = Options(slots, _environment(url), cache_folder(), grace, faults, heartbeat=beat)
     tests = DeviceTests(slots, DEFAULT_ARCH, cache_folder(), allow_gaps)
     try:
-        with locked([slot.gpu for slot in slots if slot.gpu is not None]), connect_redis(url) as client:
+        with locked(gpus_of(slots)), connect_redis(url) as client:
             worker = new_id(credential.name)
             refusal = WorkerParent(options, RedisFleet(client), output, tests, worker).run()
     except GpuInUse as error:

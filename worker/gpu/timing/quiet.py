@@ -3,7 +3,7 @@
 While a process creates its context, the GPU switches between two contexts. A launch of some milliseconds then takes up
 to a quarter longer. If processes start all the time, no number of repeats helps. Short launches are rarely affected.
 
-Two byte locks on one open file end with the process that has them. A measurement first locks the door, so that no
+Two byte locks on one file end with the process that has them. A measurement first locks the door, so that no
 further start begins, and then waits for running starts. If it locks the door early, there is no wait.
 """
 
@@ -17,8 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from worker.gpu.locks import shared_file
+
 _DOOR, _ROOM = 0, 1
-_PATIENCE_SECONDS, _NAP_SECONDS = 3.0, 0.001
+_PATIENCE_SECONDS, _PATIENCE_OF_STARTS, _NAP_SECONDS = 3.0, 15.0, 0.001
 
 
 class Quiet:
@@ -30,48 +32,39 @@ class Quiet:
     @contextlib.contextmanager
     def soon(self) -> Iterator[None]:
         """Call before `alone`: no start begins, and running starts may end."""
-        with self._held_at_last(_DOOR):
+        with self._held(_DOOR, fcntl.LOCK_EX, _PATIENCE_SECONDS):
             yield
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
         """For a measurement: waits until no start is running, but not for starts that take too long."""
-        with self._held_at_last(_DOOR), self._held_at_last(_ROOM):
+        with self.soon(), self._held(_ROOM, fcntl.LOCK_EX, _PATIENCE_SECONDS):
             yield
 
     @contextlib.contextmanager
     def starting(self) -> Iterator[None]:
-        """For a part of a start: other starts may be running, but no measurement."""
+        """For a part of a start: other starts may be running, but no measurement, unless it takes too long."""
         with contextlib.ExitStack() as room:
-            with self._held(_DOOR, fcntl.LOCK_EX):
-                room.enter_context(self._held(_ROOM, fcntl.LOCK_SH))
+            with self._held(_DOOR, fcntl.LOCK_EX, _PATIENCE_OF_STARTS):
+                room.enter_context(self._held(_ROOM, fcntl.LOCK_SH, _PATIENCE_OF_STARTS))
             yield
 
     @contextlib.contextmanager
-    def _held(self, byte: int, kind: int) -> Iterator[None]:
-        if self._file is not None:
-            fcntl.lockf(self._file, kind, 1, byte)
-        try:
-            yield
-        finally:
-            self._let_go(byte)
-
-    @contextlib.contextmanager
-    def _held_at_last(self, byte: int) -> Iterator[None]:
-        """Lock a byte exclusively, or continue without the lock if others don't release it in time."""
-        end = time.monotonic() + _PATIENCE_SECONDS
-        while not self._taken(byte) and time.monotonic() < end:
+    def _held(self, byte: int, kind: int, seconds: float) -> Iterator[None]:
+        """Lock a byte, or continue without the lock if others don't release it in time."""
+        end = time.monotonic() + seconds
+        while not self._taken(byte, kind) and time.monotonic() < end:
             time.sleep(_NAP_SECONDS)
         try:
             yield
         finally:
             self._let_go(byte)
 
-    def _taken(self, byte: int) -> bool:
+    def _taken(self, byte: int, kind: int) -> bool:
         if self._file is None:
             return True
         try:
-            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+            fcntl.lockf(self._file, kind | fcntl.LOCK_NB, 1, byte)
         except BlockingIOError:
             return False
         return True
@@ -86,9 +79,9 @@ NOBODY_ELSE = Quiet()
 """For a GPU on which nothing else starts."""
 
 
-def quiet_file(path: Path | None = None) -> IO[bytes]:
+def quiet_file(folder: Path | None = None) -> IO[bytes]:
     """The file that all processes of one worker on one GPU inherit.
 
-    path: of the file, if several slots measure on the GPU
+    folder: that the GPU's slots share; None for the only slot, whose file ends with its last process
     """
-    return tempfile.TemporaryFile(prefix="tilelab-") if path is None else path.open("a+b")
+    return tempfile.TemporaryFile(prefix="tilelab-") if folder is None else shared_file(folder, "quiet")
