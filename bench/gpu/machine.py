@@ -78,10 +78,10 @@ class Machine:
     @contextlib.contextmanager
     def gpu_places(self) -> Iterator[Sequence[Sequence[PlaceProcess]]]:
         """Return warm workplaces of all slots, by GPU. They close with the block."""
-        found = [gpu_processes(gpu, self.device_class, self.arch, self.cache) for gpu in self.gpus]
         with contextlib.ExitStack() as stack:
+            made = (gpu_processes(gpu, self.device_class, self.arch, self.cache) for gpu in self.gpus)
+            found = [stack.enter_context(each) for each in made]
             for place in itertools.chain(*found):
-                stack.enter_context(contextlib.closing(place))
                 place.warm()
             yield found
 

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from worker.contract.broker import connect_redis
 from worker.contract.credential import read_credential
-from worker.contract.fleet import SLOTS_OF_A_GPU
 from worker.contract.messages import CPU_QUEUE, gpu_queue
 from worker.contract.redis_fleet import RedisFleet
 from worker.selftest.selftest import Progress
 from worker.slots.fitness import Fitness
-from worker.slots.plan import Slot
+from worker.slots.plan import Slot, slots_on
 from worker.slots.supervisor import Options, WorkerParent, new_id, slot_command
 from worker.supervision.output import PartOutput
 
@@ -37,8 +36,7 @@ def main() -> int:
     if asked.gpu is not None:
         from worker.gpu.nvml import gpus
 
-        facts = gpus()[asked.gpu]
-        slots += [Slot(f"gpu-{asked.gpu}{one}", gpu_queue(facts.device_class), facts) for one in SLOTS_OF_A_GPU]
+        slots += slots_on(gpus()[asked.gpu])
     options = Options(tuple(slots), os.environ, asked.cache, workplace=asked.workplace)
     url = os.environ["REDIS_URL"]
     with connect_redis(url) as client:

@@ -210,9 +210,7 @@ def _graded(chosen: list[Subject], arch: str, device_class: str, numbers: Sequen
             for each in chosen
         ]
         with contextlib.ExitStack() as stack:
-            gpus = [gpu_processes(number, device_class, arch, cache) for number in numbers]
-            for place in (place for places in gpus for place in places):
-                stack.enter_context(contextlib.closing(place))
+            gpus = [stack.enter_context(gpu_processes(number, device_class, arch, cache)) for number in numbers]
             work_off(works, cache, gpus, told=ended)
     return outcomes
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import tempfile
@@ -362,10 +361,8 @@ def test_with_the_cpu_device_in_the_gpus_place_every_process_is_a_real_one(tmp_p
     text = SMALL_TEXT.replace("Width = 72", "Width = 8")
     works = [replace(work(source), exercise=ExerciseText("tiled", text, "")) for source in (SOLUTION, RACY)]
     before = sandboxes()
-    places = gpu_processes(None, "h200", "sm_90", tmp_path)
-    with contextlib.ExitStack() as stack:
+    with gpu_processes(None, "h200", "sm_90", tmp_path) as places:
         for place in places:
-            stack.enter_context(contextlib.closing(place))
             place.warm()
         done = work_off(works, tmp_path, [places], slots=2)
     assert [place._process and place._process.returncode for place in places] == [0, 0]

@@ -5,13 +5,14 @@ In one process, unpacking a check's result would delay the threads that answer t
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -73,11 +74,9 @@ class PlaceProcess:
     def warm(self) -> None:
         """Wait until the first step could begin at once. Raises SandboxFailure."""
         self.prepare()
-        assert self._process is not None
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        _send(self._process.stdin, None)
-        if not self._process.stdout.readline():
+        requests, answers = self._pipes()
+        _send(requests, None)
+        if not answers.readline():
             raise SandboxFailure(Failure.START, _ENDED)
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
@@ -91,11 +90,9 @@ class PlaceProcess:
             self._at_work = False
 
     def _answer(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        _send(self._process.stdin, [to_plain(message), worker])
-        for line in self._process.stdout:
+        requests, answers = self._pipes()
+        _send(requests, [to_plain(message), worker])
+        for line in answers:
             if isinstance(told := json.loads(line), str):
                 progress(told)
                 continue
@@ -103,6 +100,13 @@ class PlaceProcess:
             self.cpu_seconds, self.used = answer.cpu_seconds, answer.used
             return answer.result
         raise EOFError
+
+    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+        """For requests and answers."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        return self._process.stdin, self._process.stdout
 
     def abort(self) -> None:
         if self._at_work and self._process is not None:
@@ -127,15 +131,18 @@ class CheckProcess(PlaceProcess):
         super().__init__(StepKind.CHECK, cache=str(cache))
 
 
+@contextlib.contextmanager
 def gpu_processes(
     device: int | None, device_class: str, arch: str, cache: Path, processes: int | None = None
-) -> tuple[PlaceProcess, ...]:
-    """A process for each slot of a GPU, with the parameters of GpuWorkplace. The caller closes them."""
+) -> Iterator[tuple[PlaceProcess, ...]]:
+    """A process for each slot of a GPU, with the parameters of GpuWorkplace. They close with the block."""
     options: dict[str, str | int | None] = {
         "device": device, "device_class": device_class, "arch": arch, "cache": str(cache),
         "processes": processes and -(-processes // len(SLOTS_OF_A_GPU)), "shared": str(cache / f"slots-{device}"),
     }  # fmt: skip
-    return tuple(PlaceProcess(StepKind.MEASURE, **options) for _ in SLOTS_OF_A_GPU)
+    with contextlib.ExitStack() as stack:
+        places = (PlaceProcess(StepKind.MEASURE, **options) for _ in SLOTS_OF_A_GPU)
+        yield tuple(stack.enter_context(contextlib.closing(place)) for place in places)
 
 
 def _place(kind: StepKind, options: Mapping[str, Any]) -> CpuWorkplace | GpuWorkplace:

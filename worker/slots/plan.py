@@ -69,12 +69,14 @@ def plan(wish: Wish, found: Sequence[GpuFacts], cores: int) -> tuple[Slot, ...]:
     """
     gpus = _chosen(wish, found)
     slots = [Slot(f"{CPU}-{number}", CPU_QUEUE) for number in range(_cpu_slots(wish, len(gpus), cores))]
-    slots += [
-        Slot(f"{GPU}-{gpu.index}{one}", gpu_queue(gpu.device_class), gpu) for gpu in gpus for one in SLOTS_OF_A_GPU
-    ]
+    slots += [slot for gpu in gpus for slot in slots_on(gpu)]
     if not slots:
         raise PlanError("this worker would have no slots. Use --cpu-slots or --gpus.")
     return tuple(slots)
+
+
+def slots_on(gpu: GpuFacts) -> list[Slot]:
+    return [Slot(f"{GPU}-{gpu.index}{one}", gpu_queue(gpu.device_class), gpu) for one in SLOTS_OF_A_GPU]
 
 
 def gpus_of(slots: Iterable[Slot]) -> list[GpuFacts]:

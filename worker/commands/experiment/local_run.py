@@ -163,8 +163,7 @@ def _places(stack: contextlib.ExitStack, gpu: GpuFacts, arch: str, processes: in
     from worker.bench.place_process import gpu_processes
 
     installed_version()  # says at once if the compiler is missing
-    places = gpu_processes(gpu.index, gpu.device_class, arch, cache_folder(), processes)
+    places = stack.enter_context(gpu_processes(gpu.index, gpu.device_class, arch, cache_folder(), processes))
     for place in places:
-        stack.enter_context(contextlib.closing(place))
         place.prepare()  # the GPU takes longest to start
     return places

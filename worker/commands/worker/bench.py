@@ -67,7 +67,5 @@ def _bench(gpu: GpuFacts | None, stack: contextlib.ExitStack) -> Bench:
     from worker.gpu.judge.code import preparation
 
     preparation(arch, cache)  # raises at once if the compiler is missing
-    places = gpu_processes(gpu.index, gpu.device_class, arch, cache)
-    for place in places:
-        stack.enter_context(contextlib.closing(place))
+    places = stack.enter_context(gpu_processes(gpu.index, gpu.device_class, arch, cache))
     return Bench(arch, cache, gpu.device_class, (places,))
