@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from kernels.exercise import find_exercise
 from tests.browser.accessible import assert_accessible
-from tests.browser.deployment import Deployment
+from tests.browser.deployment import VERDICT_MS, Deployment
 from tests.browser.opening import unfold_and_thin
 from tests.browser.signing_in import sign_in
 from tests.browser.test_editor import DROP
@@ -139,7 +139,7 @@ def test_edit_and_check_and_hand_in(student, portal):
     student.get_by_role("button", name="Submit").click()
     assert_handed_in(student, portal, f"{SOLUTION}// for points\n")
     # a verdict that comes later would turn the page to its result
-    expect(student.locator("[data-says]")).to_contain_text("Accepted")
+    expect(student.locator("[data-says]")).to_contain_text("Accepted", timeout=VERDICT_MS)
     open_assignment(student, portal)
     tab(student, "Submissions").click()
     rows = student.get_by_role("table").get_by_role("row")

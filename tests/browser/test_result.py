@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from server.submissions.models import Mode
 from tests.browser.accessible import assert_accessible
-from tests.browser.deployment import Deployment
+from tests.browser.deployment import VERDICT_MS, Deployment
 from tests.browser.noticed import noticed
 from tests.browser.opening import unfold_and_thin
 from tests.browser.signing_in import sign_in
@@ -28,7 +28,6 @@ RACE = (ROOT / "samples" / "missing_barrier.cu").read_text()
 RIGHT = (ROOT / "kernels" / "exercises" / "tiled" / "solution.cu").read_text()
 FIRST_BARRIER = (ROOT / "tests" / "corpus" / "wrong" / "no_first_barrier.cu").read_text()
 """A race with one access in a long line."""
-LONG = 120_000
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +49,7 @@ def hand_in(portal: Deployment, source: str) -> str:
 
 def graded(portal: Deployment, source: str) -> str:
     address = hand_in(portal, source)
-    until = time.monotonic() + LONG / 1000
+    until = time.monotonic() + VERDICT_MS / 1000
     name = address.rpartition("/")[2]
     while portal.state(portal.person("student"), f"/api/v1/submissions/{name}")["verdict"] is None:
         assert time.monotonic() < until
@@ -70,7 +69,7 @@ def test_a_page_that_is_watched_goes_on_to_the_verdict_by_itself(page, portal):
     sign_in(page, portal, "student")
     page.goto(hand_in(portal, RACE))
     expect(page.locator(".phases li[aria-current=step], section.verdict").first).to_be_visible()
-    expect(verdict(page)).to_have_text("data race", timeout=LONG)
+    expect(verdict(page)).to_have_text("data race", timeout=VERDICT_MS)
     expect(page.locator("[data-live]")).to_have_count(0)
 
 
@@ -192,7 +191,7 @@ def test_a_page_that_is_open_while_a_part_starts_anew_shows_the_verdict(page, po
     sign_in(page, portal, "student")
     page.goto(hand_in(portal, RACE))
     killed = kill(portal, part)
-    expect(verdict(page)).to_have_text("data race", timeout=LONG)
+    expect(verdict(page)).to_have_text("data race", timeout=VERDICT_MS)
     assert killed
 
 

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from kernels.exercise import find_exercise
 from server.exercises.upload import read_folder, write_zip
 from tests.browser.accessible import assert_accessible
+from tests.browser.deployment import VERDICT_MS
 from tests.browser.noticed import noticed
 from tests.browser.signing_in import sign_in
 from tests.browser.viewports import NARROW
@@ -21,8 +22,6 @@ pytestmark = pytest.mark.long(
 )
 
 DESK = "/staff/demo"
-# That a worker has graded something, on a machine that has much else to do.
-LONG = 180_000
 SOURCE = "// of the desk's test {n}\n__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {{}}\n"
 
 
@@ -124,7 +123,7 @@ def test_an_own_exercise_goes_from_a_zip_file_to_a_grade(desk, portal, complaint
     desk.get_by_role("button", name="Save draft").click()
     noticed(desk, "exercise-saved")
     desk.get_by_role("button", name="Check").click()
-    expect(desk.locator("#proven")).to_be_visible(timeout=LONG)
+    expect(desk.locator("#proven")).to_be_visible(timeout=VERDICT_MS)
     assert_accessible(desk)
     desk.get_by_role("button", name="Publish version 1").click()
     noticed(desk, "exercise-published")
@@ -135,7 +134,7 @@ def test_an_own_exercise_goes_from_a_zip_file_to_a_grade(desk, portal, complaint
     address = portal.hand_in(portal.person("student"), "demo/added", (root / "solution.cu").read_text())
     desk.goto(f"{portal.url}{DESK}/submissions?assignment=added")
     row = desk.locator(f"#s-{address.rpartition('/')[2]}")
-    expect(row.locator(".badge.good")).to_be_visible(timeout=LONG)
+    expect(row.locator(".badge.good")).to_be_visible(timeout=VERDICT_MS)
 
 
 def test_submissions_arrive_and_are_graded_again(desk, portal):
@@ -143,13 +142,13 @@ def test_submissions_arrive_and_are_graded_again(desk, portal):
     address = portal.hand_in(portal.person("student"), "demo/naive", SOURCE.format(n=1))
     number = address.rpartition("/")[2]
     row = desk.locator(f"#s-{number}")
-    expect(row).to_contain_text("Ada Student", timeout=LONG)
-    expect(row.locator(".badge.poor")).to_be_visible(timeout=LONG)
+    expect(row).to_contain_text("Ada Student", timeout=VERDICT_MS)
+    expect(row.locator(".badge.poor")).to_be_visible(timeout=VERDICT_MS)
     row.get_by_role("link", name="Regrade").click()
     desk.wait_for_url("**/regrade?*")
     assert_accessible(desk)
     desk.get_by_role("button", name="Regrade and apply at once").click()
-    expect(desk.get_by_role("main")).to_contain_text("1 of 1 finished", timeout=LONG)
+    expect(desk.get_by_role("main")).to_contain_text("1 of 1 finished", timeout=VERDICT_MS)
     desk.reload()  # the page may be about to load itself once more
     assert_accessible(desk)
     desk.goto(f"{portal.url}{DESK}/audit?area=assignment")
@@ -170,13 +169,13 @@ def test_a_worker_is_drained_and_goes_on(desk, portal):
     desk.on("dialog", lambda dialog: dialog.accept())
     desk.goto(f"{portal.url}/fleet")
     drain = desk.get_by_role("button", name=re.compile("^Drain"))
-    expect(drain).to_be_visible(timeout=LONG)
+    expect(drain).to_be_visible(timeout=VERDICT_MS)
     drain.click()
     resume = desk.get_by_role("button", name=re.compile("^Resume"))
-    expect(resume).to_be_visible(timeout=LONG)
-    expect(desk.locator(".worker .badge").first).to_have_text("drained", timeout=LONG)
+    expect(resume).to_be_visible(timeout=VERDICT_MS)
+    expect(desk.locator(".worker .badge").first).to_have_text("drained", timeout=VERDICT_MS)
     resume.click()
-    expect(drain).to_be_visible(timeout=LONG)
+    expect(drain).to_be_visible(timeout=VERDICT_MS)
 
 
 def test_all_of_it_works_without_scripts(browser, portal):

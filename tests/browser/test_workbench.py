@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.accessible import assert_accessible
-from tests.browser.deployment import Deployment
+from tests.browser.deployment import VERDICT_MS, Deployment
 from tests.browser.opening import unfold_and_thin
 from tests.browser.signing_in import sign_in
 from tests.browser.test_accounts import PASSWORD, code_of
@@ -24,7 +24,6 @@ pytestmark = pytest.mark.long(
 FIRST = 12
 SITE = "/courses/gpu/tiled/"
 RACE = SOLUTION.replace("__syncthreads();", "", 1)
-LONG = 60_000
 
 
 @pytest.fixture
@@ -52,7 +51,7 @@ def test_the_names_of_the_assignments_before_and_after_are_whole_where_there_is_
 def test_control_and_enter_checks_and_a_finding_leads_into_the_editor(student, portal):
     write(student, RACE)
     student.keyboard.press("Control+Enter")
-    expect(verdict(student)).to_have_text("data race", timeout=LONG)
+    expect(verdict(student)).to_have_text("data race", timeout=VERDICT_MS)
     assert student.url == f"{portal.url}{COURSE}tiled/"
     expect(editor(student)).to_be_focused()
     expect(student.locator("[data-says]")).to_contain_text("Data race. Check, doesn’t count")
@@ -102,7 +101,7 @@ def tap_beginning(line: Locator) -> None:
 
 
 def expect_submitted(page: Page) -> None:
-    expect(page.locator("#panel .worth")).to_contain_text("10/10", timeout=LONG)
+    expect(page.locator("#panel .worth")).to_contain_text("10/10", timeout=VERDICT_MS)
     expect(page.get_by_role("button", name="Submit this version")).to_have_count(0)
 
 
@@ -110,14 +109,14 @@ def test_a_pasted_race_is_repaired_and_submitted_with_12_keys(page, portal):
     join(page, portal)
     paste(page, portal, RACE)
     page.keyboard.press("Control+Enter")
-    expect(verdict(page)).to_have_text("data race", timeout=LONG)
+    expect(verdict(page)).to_have_text("data race", timeout=VERDICT_MS)
     expect(page.locator(".cm-mark-error").first).to_be_visible()
     for key in ("F8", "F8", "ArrowDown", *"__sy"):
         page.keyboard.press(key)
     expect(page.locator(".cm-tooltip-autocomplete")).to_be_visible()
     for key in ("Tab", ";", "Control+Enter"):
         page.keyboard.press(key)
-    expect(verdict(page)).to_have_text("accepted", timeout=LONG)
+    expect(verdict(page)).to_have_text("accepted", timeout=VERDICT_MS)
     expect(page.locator(".course-bar strong").first).to_have_text(re.compile("^0 of"))
     page.keyboard.press("Control+Shift+Enter")
     expect_submitted(page)
@@ -132,12 +131,12 @@ def test_a_pasted_race_is_repaired_and_submitted_with_5_taps(browser, portal, co
     tab(page, "Code").tap()
     paste(page, portal, RACE)
     page.get_by_role("button", name="Check").tap()
-    expect(verdict(page)).to_have_text("data race", timeout=LONG)
+    expect(verdict(page)).to_have_text("data race", timeout=VERDICT_MS)
     page.locator("#panel").get_by_role("link", name="Show in editor").tap()
     tap_beginning(page.locator(".cm-line", has_text="for (int k"))
     page.keyboard.type("__syncthreads();")
     page.get_by_role("button", name="Check").tap()
-    expect(verdict(page)).to_have_text("accepted", timeout=LONG)
+    expect(verdict(page)).to_have_text("accepted", timeout=VERDICT_MS)
     page.get_by_role("button", name="Submit this version").tap()
     expect_submitted(page)
     context.close()
@@ -147,11 +146,12 @@ def test_a_pasted_race_is_repaired_and_submitted_with_5_taps(browser, portal, co
 def test_the_version_of_a_check_is_submitted_and_counts(student):
     write(student, f"{SOLUTION}// checked, then submitted\n")
     student.get_by_role("button", name="Check").click()
-    expect(verdict(student)).to_have_text("accepted", timeout=LONG)
+    expect(verdict(student)).to_have_text("accepted", timeout=VERDICT_MS)
     checked = submission(student)
     write(student, "// changed meanwhile\n")
     student.get_by_role("button", name="Submit this version").click()
-    expect(student.locator(f"#outcome:not([data-address='{checked}']) .worth")).to_contain_text("10/10", timeout=LONG)
+    worth = student.locator(f"#outcome:not([data-address='{checked}']) .worth")
+    expect(worth).to_contain_text("10/10", timeout=VERDICT_MS)
     expect(editor(student)).to_contain_text("changed meanwhile")
     expect(student.locator("#state")).to_contain_text("10 of 10 points")
     tab(student, "Submissions").click()
@@ -168,7 +168,7 @@ def test_a_phone_has_one_part_at_a_time(student):
     write(student, RACE)
     expect(student.get_by_role("button", name="Check")).to_be_in_viewport()
     student.get_by_role("button", name="Check").click()
-    expect(verdict(student)).to_have_text("data race", timeout=LONG)
+    expect(verdict(student)).to_have_text("data race", timeout=VERDICT_MS)
     expect(verdict(student)).to_be_in_viewport()
     expect(editor(student)).to_be_hidden()
     student.locator("#panel").get_by_role("link", name="Show in editor").click()
@@ -246,7 +246,7 @@ def test_what_the_page_says_of_a_refused_text_ends_with_its_repair(student, port
     expect(says).to_contain_text(re.compile(r"Line \d+: replaced"))
     expect(refusal).to_have_count(0)
     student.get_by_role("button", name="Check").click()
-    expect(verdict(student)).to_have_text("accepted", timeout=LONG)
+    expect(verdict(student)).to_have_text("accepted", timeout=VERDICT_MS)
     expect(says).to_be_hidden()
     expect(editor(student)).not_to_have_attribute("aria-invalid", "true")
     expect(student.locator("#state")).to_contain_text("accepted")
