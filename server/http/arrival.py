@@ -21,6 +21,8 @@ LARGEST_FORM = 2**20
 LONGEST_HEAD = 64 * 2**10
 """In bytes: the request line and all headers."""
 
+READS = frozenset({"GET", "HEAD", "OPTIONS"})
+
 _END_OF_HEAD = re.compile(rb"\r\n\r\n|(?<!\r)\n")  # a bare line feed doesn't end a head; the parser refuses it
 _CHUNK = re.compile(rb"([0-9a-fA-F]{1,8})[^\r\n]*\r\n")
 _LONGEST_CHUNK_LINE = 8190
@@ -73,6 +75,11 @@ class Arrival:
     def large(self) -> bool:
         """Whether a body of more than the usual size is expected."""
         return self.request is not None and self._sizes.usual < self._length() <= self._sizes.large
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether the request changes nothing and has no body."""
+        return self.request is not None and self.request.method in READS and self._length() == 0
 
     def add(self, data: bytes) -> bool:
         """Add received bytes. Returns whether a request is ready.

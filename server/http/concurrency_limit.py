@@ -26,14 +26,17 @@ from flask import Flask, Response, request
 from gunicorn.http.errors import ParseException
 
 from server.bounded_work import TooCostly, bounded_seconds
-from server.http.arrival import BodySizes, MissingBody
-from server.http.problems import NOT_TAKEN, RETRY_SECONDS, Refused, busy, once_more
+from server.http.arrival import READS, BodySizes, MissingBody
+from server.http.problems import NOT_TAKEN, RETRY_SECONDS, Problem, Refused, busy, once_more
 from server.network import network_of
 
 if TYPE_CHECKING:
     import socket
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+
+_REST = 7.0
+"""Seconds of rest for each second of processor time: while others ask, a client gets an eighth of a core."""
 
 _REST_AHEAD = 1.0
 """Seconds of rest that a client may owe before its next request waits: about ten pages."""
@@ -54,13 +57,13 @@ class Asker:
 
     slots: how many it may use at once
     waiting: how many further requests may wait
-    rest: seconds of rest for each second of processor time. While others ask, 7 leaves it an eighth of a core
+    rest: seconds of rest for each second of processor time
     """
 
     name: Hashable
     slots: int
     waiting: int
-    rest: float = 7.0
+    rest: float = _REST
 
 
 class Outcome(Enum):
@@ -211,9 +214,15 @@ LOOKUPS = 2
 SMALL_FORM = 32 * 2**10
 """In bytes: enough for each form of an account."""
 
+TOO_MANY = Problem(
+    429, "too_many_at_once", "Too many requests at once",
+    "Nothing was done. Wait for the answers to your earlier requests, then send this one again.",
+)  # fmt: skip
+
 _SMALL_FORMS = {"accounts", "enrolment"}
-_READS = {"GET", "HEAD", "OPTIONS"}
-_NEEDS_NO_SLOT = {"/healthz", "/readyz"}  # they query nothing, or one at a time
+NEEDS_NO_SLOT = frozenset({"/healthz", "/readyz"})
+"""They query nothing, or one at a time."""
+
 _ARRIVED, _BEGAN, _KEY = "tilelab.arrived", "tilelab.began", "tilelab.bounds"
 _SESSION = re.compile(r"(?:^|;\s*)(?:__Host-)?tilelab=([^;]+)")
 _MOST_KNOWN = 8_192
@@ -247,11 +256,11 @@ class ConcurrencyLimit:
         self.reads, self.writes = RequestSlots(READ_SLOTS), RequestSlots(WRITE_SLOTS)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if environ.get("PATH_INFO") in _NEEDS_NO_SLOT:
+        if environ.get("PATH_INFO") in NEEDS_NO_SLOT:
             return self._app(environ, start_response)
         if why := self._read(environ):
             return self._turn_away(environ, start_response, why)
-        reads = environ["REQUEST_METHOD"] in _READS
+        reads = environ["REQUEST_METHOD"] in READS
         slots = self.reads if reads else self.writes
         asker = self._asker(environ, reads=reads)
         # a writing request is done even if the client left: it was sent
@@ -267,6 +276,8 @@ class ConcurrencyLimit:
             return self._app(environ, start_response)
         finally:
             slots.give_back(asker, _processor_seconds() - began)
+            if begins := getattr(environ.get("gunicorn.socket"), "begins", None):
+                begins()
 
     def _read(self, environ: WSGIEnvironment) -> str:
         """Read the body. Returns why it couldn't be read; "" if it is complete or too large."""
@@ -292,11 +303,12 @@ class ConcurrencyLimit:
 
     def _asker(self, environ: WSGIEnvironment, *, reads: bool) -> Asker:
         address = network_of(environ.get("REMOTE_ADDR", ""))
-        person = self.people.find(_credential(environ), address)
+        credential = credential_of(environ.get("HTTP_COOKIE", ""), environ.get("HTTP_AUTHORIZATION", ""))
+        person = self.people.find(credential, address)
         if person is not None:
             return Asker(("person", person), OF_PERSON, OF_PERSON_WAITING)
         # A whole class may sign in at once behind one address, and checking a password takes long.
-        return Asker(("address", address), OF_PERSON, OF_ADDRESS_WAITING, rest=1.0 if reads else 0.0)
+        return Asker(("address", address), OF_PERSON, OF_ADDRESS_WAITING, rest=3.0 if reads else 0.0)
 
     def _turn_away(self, environ: WSGIEnvironment, start_response: StartResponse, why: str) -> Iterable[bytes]:
         """Let the application refuse the request. It does so first, before any query, and thus needs no slot.
@@ -388,7 +400,12 @@ def check_slow_work() -> None:
 def client_left(environ: WSGIEnvironment) -> bool:
     """Whether the client closed the connection; False if unknown."""
     connection: socket.socket | None = environ.get("gunicorn.socket")
-    if connection is None or connection.fileno() < 0:
+    return connection is not None and has_left(connection)
+
+
+def has_left(connection: socket.socket) -> bool:
+    """Whether the other side closed the connection; False if this side did."""
+    if connection.fileno() < 0:
         return False
     ended = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
     poll = select.poll()
@@ -423,10 +440,10 @@ def _length(environ: WSGIEnvironment) -> int | None:
     return int(told) if told.isdecimal() else 0
 
 
-def _credential(environ: WSGIEnvironment) -> str:
-    """The request's credential; "" for none."""
-    found = _SESSION.search(environ.get("HTTP_COOKIE", ""))
-    return found[1] if found else str(environ.get("HTTP_AUTHORIZATION", ""))
+def credential_of(cookie: str, authorization: str) -> str:
+    """The credential in these headers of a request; "" for none."""
+    found = _SESSION.search(cookie)
+    return found[1] if found else authorization
 
 
 def _keep_small_forms_small() -> None:
@@ -440,11 +457,8 @@ def _refuse_what_was_not_taken() -> None:
         case "busy":
             raise busy()
         case "too_many":
-            raise Refused(
-                429, "too_many_at_once", "Too many requests at once",
-                "Nothing was done. Wait for the answers to your earlier requests, then send this one again.",
-                {"Retry-After": str(RETRY_SECONDS)}, once_more(),
-            )  # fmt: skip
+            retry = {"Retry-After": str(RETRY_SECONDS)}
+            raise Refused(TOO_MANY.status, TOO_MANY.code, TOO_MANY.title, TOO_MANY.detail, retry, once_more())
         case "slow":
             raise Refused(
                 408, "too_slow", "The request came too slowly",

@@ -1,14 +1,18 @@
-"""Connections without a thread: idle, receiving, sending, or about to close.
+"""Connections without a thread: idle, receiving, sending, about to close, or held back.
 
 If an address has too many, the oldest idle one ends first, then headers in progress, then bodies. So many silent
 connections of an address stop neither its complete requests nor its uploads.
+
+A client that asks faster than it gets answers holds few threads. Its further requests are held back, which costs
+nothing, and follow one by one.
 """
 
 from __future__ import annotations
 
 import socket
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Hashable
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -23,10 +27,14 @@ _NEW_SECONDS = 0.5  # an idle connection's first request may be on its way
 
 
 class PiecewiseSocket(socket.socket):
-    """A connection's socket. Its timeout bounds each 64 KiB of an answer instead of the whole answer."""
+    """A connection's socket. Its timeout bounds each 64 KiB of an answer instead of the whole answer.
+
+    whole_at: when the whole current request was here
+    begins: called when its answer begins, which may then take long, as a stream does
+    """
 
     whole_at: datetime | None = None
-    """When the whole current request was here."""
+    begins: Callable[[], None] | None = None
 
     @classmethod
     def taking_over(cls, accepted: socket.socket) -> PiecewiseSocket:
@@ -52,6 +60,7 @@ class Connection:
     """A client's connection.
 
     held: bytes of an unfinished request, as last counted
+    asker: the client whose thread its request holds; None if it holds none, or its answer has begun
     since: when its phase began; timeout: the phase's limit. Both by the monotonic clock
     """
 
@@ -62,6 +71,7 @@ class Connection:
         self.address = network_of(client[0]) if client else ""
         self.arrival = Arrival(cfg, client, sizes)
         self.held = 0
+        self.asker: Hashable | None = None
         self.phase = Phase.IDLE
         self.since = self.timeout = 0.0
 
@@ -134,3 +144,54 @@ class WaitingConnections:
 
     def late(self, now: float) -> list[Connection]:
         return [connection for connection in self.all() if connection.timeout <= now]
+
+
+class HeldBack:
+    """Complete requests of clients that hold as many threads as they may. Each client's are in order.
+
+    most: threads of one client
+    """
+
+    def __init__(self, most: int, seconds: float) -> None:
+        self._most, self._seconds = most, seconds
+        self._threads: Counter[Hashable] = Counter()
+        self._queues: defaultdict[Hashable, deque[Connection]] = defaultdict(deque)
+
+    def enter(self, connection: Connection, asker: Hashable) -> bool:
+        """Whether the request gets a thread. Otherwise it is held back."""
+        if self._threads[asker] >= self._most:
+            connection.timeout = time.monotonic() + self._seconds
+            self._queues[asker].append(connection)
+            return False
+        self._threads[asker] += 1
+        connection.asker = asker
+        return True
+
+    def leave(self, connection: Connection) -> Connection | None:
+        """Free the thread of a request, if it still holds one. Returns the client's next request, which gets it."""
+        asker, connection.asker = connection.asker, None
+        if asker is None:
+            return None
+        if asker in self._queues:
+            following = self._pop(asker)
+            following.asker = asker
+            return following
+        self._threads[asker] -= 1
+        if not self._threads[asker]:
+            del self._threads[asker]
+        return None
+
+    def late(self, now: float) -> list[Connection]:
+        """Take out the requests that have waited too long."""
+        late = []
+        for asker in list(self._queues):
+            while asker in self._queues and self._queues[asker][0].timeout <= now:
+                late.append(self._pop(asker))
+        return late
+
+    def _pop(self, asker: Hashable) -> Connection:
+        queue = self._queues[asker]
+        first = queue.popleft()
+        if not queue:
+            del self._queues[asker]
+        return first

@@ -26,7 +26,7 @@ from server.http.concurrency_limit import pace_clients
 from server.settings import Settings
 from server.submissions.progress.hub import MOST_STREAMS
 from server.submissions.progress.streams import hub_of
-from server.web.unreadable_requests import LONGEST_LINE
+from server.web.early_answers import LONGEST_LINE
 from server.web.web_worker import Bounds, WebWorker
 from worker.supervision.children import die_with
 from worker.supervision.heartbeat import prepare, tell_beat

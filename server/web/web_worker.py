@@ -23,9 +23,9 @@ from gunicorn.util import close
 from gunicorn.workers.gthread import ThreadWorker
 
 from server.http.arrival import BodySizes
-from server.http.concurrency_limit import BODY_SECONDS
-from server.web.connections import Connection, Phase, PiecewiseSocket, WaitingConnections
-from server.web.unreadable_requests import HEAD_SECONDS, answer_to, answer_to_slow_head
+from server.http.concurrency_limit import BODY_SECONDS, NEEDS_NO_SLOT, WAIT_SECONDS, credential_of, has_left
+from server.web.connections import Connection, HeldBack, Phase, PiecewiseSocket, WaitingConnections
+from server.web.early_answers import HEAD_SECONDS, answer_to, answer_to_held_back, answer_to_slow_head
 
 LARGE_BODIES = 8
 """How many larger bodies may be in memory at once. Only an oversized file in a form needs one."""
@@ -49,6 +49,8 @@ class Bounds:
     waiting, of_address: connections without a thread, of all and of one address; 0 for no limit per address
     open_of_address: all connections of one address, with those in a thread; 0 for no limit per address
     held: bytes of all incomplete requests; above it, the largest request is refused
+    threads_of_asker: reading requests of one client in threads until their answers begin; more are held back
+    held_back_seconds: for how long, before they are refused
     answer_seconds: for each piece of an answer
     """
 
@@ -57,6 +59,8 @@ class Bounds:
     of_address: int = 500
     open_of_address: int = 1_000
     held: int = 64 * 2**20
+    threads_of_asker: int = 8
+    held_back_seconds: float = WAIT_SECONDS
     head_seconds: float = HEAD_SECONDS
     body_seconds: float = BODY_SECONDS
     answer_seconds: float = 20.0
@@ -76,6 +80,7 @@ class WebWorker(ThreadWorker):
 
     def run(self) -> None:
         self._waiting = WaitingConnections(self.bounds.waiting, self.bounds.of_address)
+        self._held_back = HeldBack(self.bounds.threads_of_asker, self.bounds.held_back_seconds)
         super().run()
 
     # -- in the loop ---------------------------------------------------------------------------------------------------
@@ -108,6 +113,7 @@ class WebWorker(ThreadWorker):
     def finish_request(self, conn: Any, fs: Future[bool]) -> None:
         connection: Connection = conn
         self._large.discard(connection)
+        self._begun(connection)
         if connection.sock.fileno() < 0:
             self._close(connection)
             return
@@ -125,6 +131,10 @@ class WebWorker(ThreadWorker):
                 self._end(connection)
         elif now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now
+            for connection in self._held_back.late(now):
+                connection.sock.setblocking(False)
+                self._say(connection, answer_to_held_back())
+                self._close_soon(connection)
             for connection in self._waiting.late(now):
                 match connection.phase:
                     case Phase.IDLE | Phase.CLOSING:
@@ -228,7 +238,36 @@ class WebWorker(ThreadWorker):
         connection.sock.settimeout(self.bounds.answer_seconds)
         if self.nr_conns > _CROWDED * self.worker_connections and connection.arrival.request:
             connection.arrival.request.force_close()
+        asker = self._asker(connection) if connection.arrival.only_reads else None
+        if asker is None:
+            self.enqueue_req(connection)  # type: ignore[arg-type]
+        elif self._held_back.enter(connection, asker):
+            self._read_in_thread(connection)
+
+    def _asker(self, connection: Connection) -> str | None:
+        """A name for the client that sent a request; None if the request is never held back."""
+        request = connection.arrival.request
+        assert request is not None
+        if request.path in NEEDS_NO_SLOT:
+            return None
+        headers = dict(request.headers)
+        credential = credential_of(headers.get("COOKIE", ""), headers.get("AUTHORIZATION", ""))
+        # Behind a proxy, the address says nothing.
+        return credential or (connection.address if self.bounds.of_address else None)
+
+    def _read_in_thread(self, connection: Connection) -> None:
+        connection.sock.begins = partial(self.method_queue.defer, self._begun, connection)
         self.enqueue_req(connection)  # type: ignore[arg-type]
+
+    def _begun(self, connection: Connection) -> None:
+        """Let the client's next request follow, because this one's answer has begun or ended."""
+        connection.sock.begins = None
+        following = self._held_back.leave(connection)
+        while following is not None and has_left(following.sock):
+            left, following = following, self._held_back.leave(following)
+            self._close(left)
+        if following is not None:
+            self._read_in_thread(following)
 
     def _close_soon(self, connection: Connection) -> None:
         """Close once the client has read the answer; closing at once could destroy it (RFC 9112, 9.6)."""

@@ -1,4 +1,4 @@
-"""A process that answers, with one thread: whoever sends slowly, or half, takes none. tests/fuzz_api has the rest."""
+"""A process that answers, with few threads: who sends slowly, or half, takes none. tests/fuzz_api has the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 from gunicorn.config import Config
 
 from server.http.arrival import BodySizes
-from server.web.connections import Connection, Phase, PiecewiseSocket, WaitingConnections
+from server.web.connections import Connection, HeldBack, Phase, PiecewiseSocket, WaitingConnections
 from server.web.web_server import listen, url_of
 from server.web.web_worker import ACCEPT_PAUSE_SECONDS, WebWorker
 from tests.services.redis_server import free_port
@@ -48,7 +48,7 @@ class Bare(web_server._Gunicorn):
 
     def load_config(self):
         super().load_config()
-        self.cfg.set("threads", 1)
+        self.cfg.set("threads", int(sys.argv[4]))
         self.cfg.set("worker_connections", {CONNECTIONS})
         self.cfg.set("post_worker_init", bound)
 
@@ -58,7 +58,8 @@ class Bare(web_server._Gunicorn):
 def bound(worker):
     worker.bounds = replace(
         worker.bounds, held={HELD}, of_address={OF_ADDRESS}, open_of_address={OPEN_OF_ADDRESS},
-        head_seconds=float(sys.argv[2]), body_seconds=float(sys.argv[2]), answer_seconds=float(sys.argv[3]))
+        head_seconds=float(sys.argv[2]), body_seconds=float(sys.argv[2]), answer_seconds=float(sys.argv[3]),
+        held_back_seconds=float(sys.argv[2]), threads_of_asker=int(sys.argv[4]) - 1 or {CONNECTIONS})
 
 def answer(environ, start_response):
     given = environ["wsgi.input"]
@@ -90,9 +91,9 @@ def hasty_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 
 @contextmanager
-def _bare(tmp_path_factory: pytest.TempPathFactory, *seconds: float) -> Iterator[int]:
+def _bare(tmp_path_factory: pytest.TempPathFactory, *seconds: float, threads: int = 1) -> Iterator[int]:
     number, log = free_port(), tmp_path_factory.mktemp("bare") / "log"
-    arguments = map(str, (number, *seconds))
+    arguments = map(str, (number, *seconds, threads))
     process = start(["/usr/bin/env", f"PYTHONPATH={ROOT}", sys.executable, "-P", "-c", _BARE, *arguments], log)
     try:
         wait_until(lambda: _answers(number), process, log)
@@ -205,6 +206,41 @@ def test_connections_being_answered_count_for_their_address(port, tmp_path):
             time.sleep(0.01)
         go.touch()
         assert [_all(each) for each in asked].count(b"") == CONNECTIONS - OPEN_OF_ADDRESS
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(PATIENT, b"200"), (SHORT, b"429")], ids=["follows", "refused"])
+def test_a_client_with_more_requests_than_its_threads_waits_for_itself(tmp_path_factory, tmp_path, seconds, status):
+    go = tmp_path / "go"
+    asked = f"GET /wait?{go} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: tilelab=greedy\r\n\r\n".encode()
+    with _bare(tmp_path_factory, *seconds, threads=3) as port, ExitStack() as opened:
+        waiting = [opened.enter_context(_sent(port, asked)) for _ in range(2)]
+        _sent(port, asked).close()
+        held_back = opened.enter_context(_sent(port, asked))
+        assert _ask(port, "/", Cookie="tilelab=other")[0] == 200
+        assert _ask(port, "/")[0] == 200
+        if status == b"429":
+            select([held_back], [], [])
+        go.touch()
+        assert _all(held_back).split()[1] == status
+        assert [_all(each).split()[1] for each in waiting] == [b"200"] * 2
+        assert _ask(port, "/", Cookie="tilelab=greedy")[0] == 200
+
+
+def test_what_is_held_back_follows_in_order_once_an_answer_has_begun():
+    held_back = HeldBack(1, 60)
+    with PiecewiseSocket() as unused:
+        first, second, third, other = each = [
+            Connection(Config(), unused, ("127.0.0.1", 1), None, BodySizes()) for _ in range(4)
+        ]
+    askers = ["greedy", "greedy", "greedy", "other"]
+    entered = [held_back.enter(connection, asker) for connection, asker in zip(each, askers, strict=True)]
+    assert entered == [True, False, False, True]
+    assert held_back.leave(first) is second
+    assert held_back.leave(first) is None, "its answer began, and later it ended"
+    assert held_back.late(time.monotonic()) == []
+    assert held_back.late(time.monotonic() + 61) == [third]
+    assert held_back.leave(second) is held_back.leave(other) is None
+    assert held_back.enter(first, "greedy")
 
 
 def test_a_large_answer_is_sent_whole_while_its_reader_goes_on(hasty_port):

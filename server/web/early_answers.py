@@ -1,4 +1,4 @@
-"""Answers to bytes that aren't a valid HTTP request, and so never reach the application."""
+"""Answers to requests that never reach the application: unreadable, too slow, or held back for too long."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from http import HTTPStatus
 
 from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine, ParseException
 
-from server.http.problems import MEDIA_TYPE, Problem
+from server.http.concurrency_limit import TOO_MANY
+from server.http.problems import MEDIA_TYPE, RETRY_SECONDS, Problem
 
 LONGEST_LINE = 8190
 """In bytes: method, address with query, version. The most that gunicorn allows."""
@@ -47,12 +48,18 @@ def answer_to_slow_head() -> bytes:
     return _answer(_TOO_SLOW)
 
 
-def _answer(problem: Problem) -> bytes:
+def answer_to_held_back() -> bytes:
+    """The answer to a request that got no thread in time."""
+    return _answer(TOO_MANY, f"Retry-After: {RETRY_SECONDS}")
+
+
+def _answer(problem: Problem, *headers: str) -> bytes:
     body = json.dumps(asdict(problem)).encode()
     head = (
         f"HTTP/1.1 {problem.status} {HTTPStatus(problem.status).phrase}",
         "Connection: close",
         f"Content-Type: {MEDIA_TYPE}",
         f"Content-Length: {len(body)}",
+        *headers,
     )
     return "\r\n".join((*head, "", "")).encode() + body
