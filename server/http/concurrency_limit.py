@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 _REST = 7.0
 """Seconds of rest for each second of processor time: while others ask, a client gets an eighth of a core."""
 
+_REST_OF_ADDRESS = 3.0
+"""The same for everyone who isn't signed in at one address: a quarter of a core."""
+
 _REST_AHEAD = 1.0
 """Seconds of rest that a client may owe before its next request waits: about ten pages."""
 
@@ -276,8 +279,8 @@ class ConcurrencyLimit:
             return self._app(environ, start_response)
         finally:
             slots.give_back(asker, _processor_seconds() - began)
-            if begins := getattr(environ.get("gunicorn.socket"), "begins", None):
-                begins()
+            if on_begin := getattr(environ.get("gunicorn.socket"), "on_begin", None):
+                on_begin()
 
     def _read(self, environ: WSGIEnvironment) -> str:
         """Read the body. Returns why it couldn't be read; "" if it is complete or too large."""
@@ -307,8 +310,8 @@ class ConcurrencyLimit:
         person = self.people.find(credential, address)
         if person is not None:
             return Asker(("person", person), OF_PERSON, OF_PERSON_WAITING)
-        # A whole class may sign in at once behind one address, and checking a password takes long.
-        return Asker(("address", address), OF_PERSON, OF_ADDRESS_WAITING, rest=3.0 if reads else 0.0)
+        # A whole class may open the sign-in page at once behind one address, and checking a password takes long.
+        return Asker(("address", address), OF_PERSON, OF_ADDRESS_WAITING, rest=_REST_OF_ADDRESS if reads else 0.0)
 
     def _turn_away(self, environ: WSGIEnvironment, start_response: StartResponse, why: str) -> Iterable[bytes]:
         """Let the application refuse the request. It does so first, before any query, and thus needs no slot.
@@ -338,18 +341,19 @@ class KnownPeople:
         """The person's ID; None for an unknown credential, or if the look-up takes too long."""
         if not credential:
             return None
-        hashed = hashlib.sha256(credential.encode("utf-8", "replace")).digest()
-        person = self._kept(hashed)
-        return self._look_up(credential, hashed, address) if person is None else person
+        person = self.known(credential)
+        return self._look_up(credential, address) if person is None else person
 
-    def _kept(self, hashed: bytes) -> int | None:
+    def known(self, credential: str) -> int | None:
+        """The person's ID if it was found before. Never waits."""
+        hashed = _digest(credential)
         with self._lock:
             person = self._known.get(hashed)
             if person is not None:
                 self._known.move_to_end(hashed)
             return person
 
-    def _look_up(self, credential: str, hashed: bytes, address: str) -> int | None:
+    def _look_up(self, credential: str, address: str) -> int | None:
         asker = Asker(address, 1, OF_ADDRESS_WAITING)
         if self._lookups.take(asker, _LOOKUP_SECONDS, _never) is not Outcome.TAKEN:
             return None
@@ -359,7 +363,7 @@ class KnownPeople:
             self._lookups.give_back(asker)
         if person is not None:
             with self._lock:
-                self._known[hashed] = person
+                self._known[_digest(credential)] = person
                 if len(self._known) > _MOST_KNOWN:
                     self._known.popitem(last=False)
         return person
@@ -375,8 +379,13 @@ def attach_concurrency_limit(app: Flask, sizes: BodySizes, owner: Callable[[str]
 
 def pace_clients(app: Flask) -> None:
     """Make clients that use much of the processor wait while others ask; see RequestSlots. Off in most tests."""
-    limit: ConcurrencyLimit = app.extensions[_KEY]
+    limit = limit_of(app)
     limit.reads.paced = limit.writes.paced = True
+
+
+def limit_of(app: Flask) -> ConcurrencyLimit:
+    found: ConcurrencyLimit = app.extensions[_KEY]
+    return found
 
 
 def arrived() -> datetime:
@@ -438,6 +447,10 @@ def _length(environ: WSGIEnvironment) -> int | None:
         return None
     told = environ.get("CONTENT_LENGTH") or "0"
     return int(told) if told.isdecimal() else 0
+
+
+def _digest(credential: str) -> bytes:
+    return hashlib.sha256(credential.encode("utf-8", "replace")).digest()
 
 
 def credential_of(cookie: str, authorization: str) -> str:

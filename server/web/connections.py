@@ -1,10 +1,10 @@
-"""Connections without a thread: idle, receiving, sending, about to close, or held back.
+"""Connections without a thread: waiting (idle, receiving, sending, or about to close) or held back.
 
-If an address has too many, the oldest idle one ends first, then headers in progress, then bodies. So many silent
-connections of an address stop neither its complete requests nor its uploads.
+If an address has too many that wait, the oldest idle one ends first, then headers in progress, then bodies. So many
+silent connections of an address stop neither its complete requests nor its uploads.
 
-A client that asks faster than it gets answers holds few threads. Its further requests are held back, which costs
-nothing, and follow one by one.
+A client that asks faster than it gets answers holds few threads. Its further requests are held back without one, and
+follow one by one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import socket
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -30,11 +30,11 @@ class PiecewiseSocket(socket.socket):
     """A connection's socket. Its timeout bounds each 64 KiB of an answer instead of the whole answer.
 
     whole_at: when the whole current request was here
-    begins: called when its answer begins, which may then take long, as a stream does
+    on_begin: called when its answer begins, which may then take long, as a stream does
     """
 
     whole_at: datetime | None = None
-    begins: Callable[[], None] | None = None
+    on_begin: Callable[[], None] | None = None
 
     @classmethod
     def taking_over(cls, accepted: socket.socket) -> PiecewiseSocket:
@@ -60,7 +60,7 @@ class Connection:
     """A client's connection.
 
     held: bytes of an unfinished request, as last counted
-    asker: the client whose thread its request holds; None if it holds none, or its answer has begun
+    thread_of: the client whose thread its request holds; None if it holds none, or its answer has begun
     since: when its phase began; timeout: the phase's limit. Both by the monotonic clock
     """
 
@@ -71,7 +71,7 @@ class Connection:
         self.address = network_of(client[0]) if client else ""
         self.arrival = Arrival(cfg, client, sizes)
         self.held = 0
-        self.asker: Hashable | None = None
+        self.thread_of: Hashable | None = None
         self.phase = Phase.IDLE
         self.since = self.timeout = 0.0
 
@@ -149,49 +149,59 @@ class WaitingConnections:
 class HeldBack:
     """Complete requests of clients that hold as many threads as they may. Each client's are in order.
 
-    most: threads of one client
+    most: of all clients
+    threads: of one client, until the answers begin
+    seconds: how long a request is held back
     """
 
-    def __init__(self, most: int, seconds: float) -> None:
-        self._most, self._seconds = most, seconds
+    def __init__(self, most: int, threads: int, seconds: float) -> None:
+        self._most, self._most_threads, self._seconds = most, threads, seconds
         self._threads: Counter[Hashable] = Counter()
         self._queues: defaultdict[Hashable, deque[Connection]] = defaultdict(deque)
+        self._count = 0
 
-    def enter(self, connection: Connection, asker: Hashable) -> bool:
+    def enter(self, connection: Connection, client: Hashable) -> bool:
         """Whether the request gets a thread. Otherwise it is held back."""
-        if self._threads[asker] >= self._most:
+        if self._threads[client] >= self._most_threads:
             connection.timeout = time.monotonic() + self._seconds
-            self._queues[asker].append(connection)
+            self._queues[client].append(connection)
+            self._count += 1
             return False
-        self._threads[asker] += 1
-        connection.asker = asker
+        self._threads[client] += 1
+        connection.thread_of = client
         return True
 
     def leave(self, connection: Connection) -> Connection | None:
         """Free the thread of a request, if it still holds one. Returns the client's next request, which gets it."""
-        asker, connection.asker = connection.asker, None
-        if asker is None:
+        client, connection.thread_of = connection.thread_of, None
+        if client is None:
             return None
-        if asker in self._queues:
-            following = self._pop(asker)
-            following.asker = asker
+        if client in self._queues:
+            following = self._take(client, 0)
+            following.thread_of = client
             return following
-        self._threads[asker] -= 1
-        if not self._threads[asker]:
-            del self._threads[asker]
+        self._threads[client] -= 1
+        if not self._threads[client]:
+            del self._threads[client]
         return None
 
-    def late(self, now: float) -> list[Connection]:
+    def late(self, now: float) -> Iterator[Connection]:
         """Take out the requests that have waited too long."""
-        late = []
-        for asker in list(self._queues):
-            while asker in self._queues and self._queues[asker][0].timeout <= now:
-                late.append(self._pop(asker))
-        return late
+        for client in list(self._queues):
+            while client in self._queues and self._queues[client][0].timeout <= now:
+                yield self._take(client, 0)
 
-    def _pop(self, asker: Hashable) -> Connection:
-        queue = self._queues[asker]
-        first = queue.popleft()
+    def surplus(self) -> Connection | None:
+        """Take out the last request of the client with the most, if all clients together have too many."""
+        if self._count <= self._most:
+            return None
+        return self._take(max(self._queues, key=lambda client: len(self._queues[client])), -1)
+
+    def _take(self, client: Hashable, place: int) -> Connection:
+        queue = self._queues[client]
+        taken = queue[place]
+        del queue[place]
+        self._count -= 1
         if not queue:
-            del self._queues[asker]
-        return first
+            del self._queues[client]
+        return taken

@@ -22,7 +22,7 @@ from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 
 from server.bounded_work import prepare_bounded_work
-from server.http.concurrency_limit import pace_clients
+from server.http.concurrency_limit import limit_of, pace_clients
 from server.settings import Settings
 from server.submissions.progress.hub import MOST_STREAMS
 from server.submissions.progress.streams import hub_of
@@ -34,7 +34,7 @@ from worker.supervision.heartbeat import prepare, tell_beat
 THREADS = MOST_STREAMS + 232
 """In each process: one for each event stream, and enough for all other requests; see server.http.concurrency_limit."""
 
-_CONNECTIONS = THREADS + Bounds().waiting + 100
+_CONNECTIONS = THREADS + Bounds().waiting + Bounds().held_back + 100
 _FILES = 65_536
 _BACKLOG = 1024
 _GRACE_SECONDS = 8
@@ -161,6 +161,7 @@ class _Gunicorn(BaseApplication):
         assert isinstance(worker, WebWorker)
         app = cast("Flask", worker.wsgi)
         prepare_to_answer(app)
+        worker.person_of = limit_of(app).people.known
         hub_of(app).end_when(lambda: not worker.alive)  # a stop doesn't wait for streams
         if self._settings.proxies:
             worker.bounds = replace(worker.bounds, of_address=0, open_of_address=0)

@@ -1,20 +1,24 @@
 """A gunicorn worker with threads that uses no thread for a request until all of it has arrived.
 
 One loop reads all connections and never blocks. A slow or endless request costs only a file descriptor. Headers,
-bodies, answers and closing each have a deadline.
+bodies, answers and closing each have a deadline. A client with many requests at once gets few threads: the loop holds
+the others back.
 """
 
 from __future__ import annotations
 
 import errno
+import math
 import socket
 import time
 from collections import Counter
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from selectors import EVENT_READ
 from typing import Any
 
@@ -38,6 +42,7 @@ _READ_BYTES = 2**16
 _KEPT_BY_SYSTEM = 2**18  # bytes of an answer that the system buffers, so that threads seldom wait for slow readers
 _CLOSE_SECONDS = 2.0
 _LOOK_SECONDS = 0.25
+_REFUSED_AT_ONCE = 50
 _CROWDED = 0.8  # share of all connections; above it, each connection ends after its answer
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -49,8 +54,8 @@ class Bounds:
     waiting, of_address: connections without a thread, of all and of one address; 0 for no limit per address
     open_of_address: all connections of one address, with those in a thread; 0 for no limit per address
     held: bytes of all incomplete requests; above it, the largest request is refused
-    threads_of_asker: reading requests of one client in threads until their answers begin; more are held back
-    held_back_seconds: for how long, before they are refused
+    threads_of_client: of requests that read, until their answers begin; more requests are held back
+    held_back, held_back_seconds: how many of all clients, and for how long; then they are refused
     answer_seconds: for each piece of an answer
     """
 
@@ -59,17 +64,27 @@ class Bounds:
     of_address: int = 500
     open_of_address: int = 1_000
     held: int = 64 * 2**20
-    threads_of_asker: int = 8
+    threads_of_client: int = 8
+    held_back: int = 1_000
     held_back_seconds: float = WAIT_SECONDS
     head_seconds: float = HEAD_SECONDS
     body_seconds: float = BODY_SECONDS
     answer_seconds: float = 20.0
 
+    @property
+    def behind_proxy(self) -> bool:
+        """Whether all connections come from a trusted proxy, so that addresses don't distinguish clients."""
+        return not self.of_address
+
 
 class WebWorker(ThreadWorker):
-    """The process that answers requests. Its limits may be set before it accepts connections."""
+    """The process that answers requests. Its limits may be set before it accepts connections.
+
+    person_of: the ID of the person with this credential; None if there is none, or if that isn't known yet
+    """
 
     bounds = Bounds()
+    person_of: Callable[[str], int | None] = staticmethod(lambda _credential: None)
     _accept_from = 0.0
 
     def init_process(self) -> None:
@@ -80,7 +95,8 @@ class WebWorker(ThreadWorker):
 
     def run(self) -> None:
         self._waiting = WaitingConnections(self.bounds.waiting, self.bounds.of_address)
-        self._held_back = HeldBack(self.bounds.threads_of_asker, self.bounds.held_back_seconds)
+        bounds = self.bounds
+        self._held_back = HeldBack(bounds.held_back, bounds.threads_of_client, bounds.held_back_seconds)
         super().run()
 
     # -- in the loop ---------------------------------------------------------------------------------------------------
@@ -131,10 +147,9 @@ class WebWorker(ThreadWorker):
                 self._end(connection)
         elif now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now
-            for connection in self._held_back.late(now):
-                connection.sock.setblocking(False)
-                self._say(connection, answer_to_held_back())
-                self._close_soon(connection)
+            # A stop doesn't wait for them.
+            for connection in islice(self._held_back.late(now if self.alive else math.inf), _REFUSED_AT_ONCE):
+                self._refuse(connection)
             for connection in self._waiting.late(now):
                 match connection.phase:
                     case Phase.IDLE | Phase.CLOSING:
@@ -238,36 +253,49 @@ class WebWorker(ThreadWorker):
         connection.sock.settimeout(self.bounds.answer_seconds)
         if self.nr_conns > _CROWDED * self.worker_connections and connection.arrival.request:
             connection.arrival.request.force_close()
-        asker = self._asker(connection) if connection.arrival.only_reads else None
-        if asker is None:
+        client = self._client(connection) if connection.arrival.only_reads else None
+        if client is None:
             self.enqueue_req(connection)  # type: ignore[arg-type]
-        elif self._held_back.enter(connection, asker):
-            self._read_in_thread(connection)
+        elif self._held_back.enter(connection, client):
+            self._answer_in_thread(connection)
+        elif surplus := self._held_back.surplus():
+            self._refuse(surplus)
 
-    def _asker(self, connection: Connection) -> str | None:
-        """A name for the client that sent a request; None if the request is never held back."""
+    def _client(self, connection: Connection) -> Hashable | None:
+        """A name for the client that sent a request; None if the request is never held back.
+
+        A credential that isn't known may be made up, so it counts for its address.
+        """
         request = connection.arrival.request
         assert request is not None
         if request.path in NEEDS_NO_SLOT:
             return None
         headers = dict(request.headers)
         credential = credential_of(headers.get("COOKIE", ""), headers.get("AUTHORIZATION", ""))
-        # Behind a proxy, the address says nothing.
-        return credential or (connection.address if self.bounds.of_address else None)
+        person = self.person_of(credential)
+        if person is not None:
+            return person
+        return None if self.bounds.behind_proxy else (connection.address, credential != "")
 
-    def _read_in_thread(self, connection: Connection) -> None:
-        connection.sock.begins = partial(self.method_queue.defer, self._begun, connection)
+    def _answer_in_thread(self, connection: Connection) -> None:
+        connection.sock.on_begin = partial(self.method_queue.defer, self._begun, connection)
         self.enqueue_req(connection)  # type: ignore[arg-type]
 
     def _begun(self, connection: Connection) -> None:
         """Let the client's next request follow, because this one's answer has begun or ended."""
-        connection.sock.begins = None
+        connection.sock.on_begin = None
         following = self._held_back.leave(connection)
         while following is not None and has_left(following.sock):
             left, following = following, self._held_back.leave(following)
             self._close(left)
         if following is not None:
-            self._read_in_thread(following)
+            self._answer_in_thread(following)
+
+    def _refuse(self, connection: Connection) -> None:
+        """Answer a request that was held back."""
+        connection.sock.setblocking(False)
+        self._say(connection, answer_to_held_back())
+        self._close_soon(connection)
 
     def _close_soon(self, connection: Connection) -> None:
         """Close once the client has read the answer; closing at once could destroy it (RFC 9112, 9.6)."""

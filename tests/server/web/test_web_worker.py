@@ -1,4 +1,4 @@
-"""A process that answers, with few threads: who sends slowly, or half, takes none. tests/fuzz_api has the rest."""
+"""A process that answers, with few threads: slow and half-sent requests take none. tests/fuzz_api has the rest."""
 
 from __future__ import annotations
 
@@ -38,6 +38,8 @@ import sys
 import time
 from pathlib import Path
 from dataclasses import replace
+from server.http.arrival import BodySizes
+from server.http.concurrency_limit import ConcurrencyLimit
 from server.settings import Settings
 from server.web import web_server
 
@@ -53,13 +55,16 @@ class Bare(web_server._Gunicorn):
         self.cfg.set("post_worker_init", bound)
 
     def load(self):
-        return answer
+        return answer if sys.argv[4] == "1" else ConcurrencyLimit(answer, BodySizes(), person_of)
+
+person_of = {{"greedy": 1, "other": 2}}.get
 
 def bound(worker):
+    worker.person_of = person_of
     worker.bounds = replace(
         worker.bounds, held={HELD}, of_address={OF_ADDRESS}, open_of_address={OPEN_OF_ADDRESS},
         head_seconds=float(sys.argv[2]), body_seconds=float(sys.argv[2]), answer_seconds=float(sys.argv[3]),
-        held_back_seconds=float(sys.argv[2]), threads_of_asker=int(sys.argv[4]) - 1 or {CONNECTIONS})
+        threads_of_client=int(sys.argv[5]), held_back=2, held_back_seconds=float(sys.argv[6]))
 
 def answer(environ, start_response):
     given = environ["wsgi.input"]
@@ -69,9 +74,17 @@ def answer(environ, start_response):
         time.sleep(0.01)
     if environ["PATH_INFO"] == "/large":
         told = "x" * {LARGE}
+    if environ["PATH_INFO"] == "/stream":
+        start_response("200 OK", [])
+        return stream(Path(environ["QUERY_STRING"]))
     start_response("200 OK", [("X-Broken", "one\\nline")] if environ["PATH_INFO"] == "/broken" else [
         ("Content-Length", str(len(told)))])
     return [told.encode()]
+
+def stream(end):
+    yield b"begun"
+    while not end.exists():
+        time.sleep(0.01)
 
 Bare().run()
 """
@@ -91,9 +104,12 @@ def hasty_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 
 @contextmanager
-def _bare(tmp_path_factory: pytest.TempPathFactory, *seconds: float, threads: int = 1) -> Iterator[int]:
+def _bare(
+    tmp_path_factory: pytest.TempPathFactory, *seconds: float, threads: int = 1, of_client: int = CONNECTIONS,
+    held_back_seconds: float = 60.0,
+) -> Iterator[int]:  # fmt: skip
     number, log = free_port(), tmp_path_factory.mktemp("bare") / "log"
-    arguments = map(str, (number, *seconds, threads))
+    arguments = map(str, (number, *seconds, threads, of_client, held_back_seconds))
     process = start(["/usr/bin/env", f"PYTHONPATH={ROOT}", sys.executable, "-P", "-c", _BARE, *arguments], log)
     try:
         wait_until(lambda: _answers(number), process, log)
@@ -208,37 +224,52 @@ def test_connections_being_answered_count_for_their_address(port, tmp_path):
         assert [_all(each) for each in asked].count(b"") == CONNECTIONS - OPEN_OF_ADDRESS
 
 
-@pytest.mark.parametrize(("seconds", "status"), [(PATIENT, b"200"), (SHORT, b"429")], ids=["follows", "refused"])
+def _greedy(path: str) -> bytes:
+    return f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: tilelab=greedy\r\n\r\n".encode()
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(60.0, b"200"), (0.4, b"429")], ids=["follows", "refused"])
 def test_a_client_with_more_requests_than_its_threads_waits_for_itself(tmp_path_factory, tmp_path, seconds, status):
     go = tmp_path / "go"
-    asked = f"GET /wait?{go} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: tilelab=greedy\r\n\r\n".encode()
-    with _bare(tmp_path_factory, *seconds, threads=3) as port, ExitStack() as opened:
-        waiting = [opened.enter_context(_sent(port, asked)) for _ in range(2)]
-        _sent(port, asked).close()
-        held_back = opened.enter_context(_sent(port, asked))
-        assert _ask(port, "/", Cookie="tilelab=other")[0] == 200
-        assert _ask(port, "/")[0] == 200
+    limits = {"threads": 3, "of_client": 2, "held_back_seconds": seconds}
+    with _bare(tmp_path_factory, *PATIENT, **limits) as port, ExitStack() as opened:
+        waiting = [opened.enter_context(_sent(port, _greedy(f"/wait?{go}"))) for _ in range(2)]
+        _sent(port, _greedy(f"/wait?{go}")).close()
+        held_back = opened.enter_context(_sent(port, _greedy(f"/wait?{go}")))
+        # "1" is the number of the greedy person
+        for cookie in ("tilelab=other", "tilelab=unknown", "tilelab=1", ""):
+            assert _ask(port, "/", Cookie=cookie)[0] == 200
         if status == b"429":
-            select([held_back], [], [])
+            assert select([held_back], [], [], 60)[0]
         go.touch()
         assert _all(held_back).split()[1] == status
         assert [_all(each).split()[1] for each in waiting] == [b"200"] * 2
         assert _ask(port, "/", Cookie="tilelab=greedy")[0] == 200
 
 
-def test_what_is_held_back_follows_in_order_once_an_answer_has_begun():
-    held_back = HeldBack(1, 60)
+def test_a_stream_lets_the_next_request_of_its_client_follow(tmp_path_factory, tmp_path):
+    end = tmp_path / "end"
+    with _bare(tmp_path_factory, *PATIENT, threads=3, of_client=1) as port, ExitStack() as opened:
+        streams = [opened.enter_context(_sent(port, _greedy(f"/stream?{end}"))) for _ in range(2)]
+        assert _ask(port, "/", Cookie="tilelab=greedy")[0] == 200
+        end.touch()
+        assert all(b"begun" in _all(each) for each in streams)
+
+
+def test_of_all_that_is_held_back_the_last_of_the_longest_queue_is_refused_first():
+    held_back = HeldBack(2, 1, 60)
     with PiecewiseSocket() as unused:
-        first, second, third, other = each = [
-            Connection(Config(), unused, ("127.0.0.1", 1), None, BodySizes()) for _ in range(4)
+        first, second, third, other, last = each = [
+            Connection(Config(), unused, ("127.0.0.1", 1), None, BodySizes()) for _ in range(5)
         ]
-    askers = ["greedy", "greedy", "greedy", "other"]
-    entered = [held_back.enter(connection, asker) for connection, asker in zip(each, askers, strict=True)]
-    assert entered == [True, False, False, True]
+    clients = ["greedy", "greedy", "greedy", "other", "other"]
+    entered = [held_back.enter(connection, client) for connection, client in zip(each, clients, strict=True)]
+    assert entered == [True, False, False, True, False]
+    assert [held_back.surplus(), held_back.surplus()] == [third, None]
     assert held_back.leave(first) is second
     assert held_back.leave(first) is None, "its answer began, and later it ended"
-    assert held_back.late(time.monotonic()) == []
-    assert held_back.late(time.monotonic() + 61) == [third]
+    assert list(held_back.late(time.monotonic())) == []
+    assert list(held_back.late(time.monotonic() + 61)) == [last]
     assert held_back.leave(second) is held_back.leave(other) is None
     assert held_back.enter(first, "greedy")
 
