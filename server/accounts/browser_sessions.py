@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import bindparam, delete, func, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, func, select, update
 from sqlalchemy.orm import Session, contains_eager
 
 from server.accounts.digest import digest_of
@@ -36,8 +36,11 @@ class SignedIn:
     viewing: tuple[int, int] | None = None
 
 
-def begin(session: Session, person: Person, user_agent: str) -> str:
-    """Sign the person in; returns the cookie's value. The database keeps only its hash."""
+def begin(session: Session, person: Person, user_agent: str, identity: tuple[int, str] | None = None) -> str:
+    """Sign the person in; returns the cookie's value. The database keeps only its hash.
+
+    identity: with which the person signed in, and the provider's name for the session
+    """
     now = datetime.now(UTC)
     # Delete sessions that ended long ago, except the first: it dates the account's first use.
     first = select(func.min(BrowserSession.id)).where(BrowserSession.person_id == person.id)
@@ -57,6 +60,8 @@ def begin(session: Session, person: Person, user_agent: str) -> str:
             created_at=now,
             used_at=now,
             expires_at=now + LIFETIME,
+            identity_id=None if identity is None else identity[0],
+            provider_session=None if identity is None else identity[1] or None,
         )
     )
     session.flush()
@@ -156,10 +161,16 @@ def close(session: Session, session_id: int) -> None:
 
 def end_all(session: Session, person_id: int, *, but: int | None = None) -> int:
     """End all sessions of the person, for example after a change of password. but: the session to keep."""
-    which = [BrowserSession.person_id == person_id, BrowserSession.ended_at.is_(None)]
-    if but is not None:
-        which.append(BrowserSession.id != but)
+    theirs = BrowserSession.person_id == person_id
+    return end_where(session, theirs, *([] if but is None else [BrowserSession.id != but]))
+
+
+def end_where(session: Session, *which: ColumnElement[bool]) -> int:
+    """End the live sessions for which the conditions hold, and return their number."""
     ended = session.execute(
-        update(BrowserSession).where(*which).values(ended_at=datetime.now(UTC)).returning(BrowserSession.id)
+        update(BrowserSession)
+        .where(BrowserSession.ended_at.is_(None), *which)
+        .values(ended_at=datetime.now(UTC))
+        .returning(BrowserSession.id)
     )
     return len(ended.all())

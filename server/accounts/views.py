@@ -21,6 +21,7 @@ from server.audit.service import note
 from server.http.forms import Form, filled, sent
 from server.http.numbers import duration
 from server.http.site import site, site_address
+from server.identity_providers import Passwords
 
 LONGEST_PASSWORD_SENT = 2000
 """More than the longest allowed password, so that a cut-off password is still too long."""
@@ -91,12 +92,19 @@ def enter() -> Response:
     try:
         origin = password_sign_in.Origin(network_address(), earlier_token())
         person = password_sign_in.sign_in(site().sessions, form["email"], password, origin)
+        if person is not None and not may_use_password(person):
+            person = None
     except TooOften as error:
         return too_often(_SIGN_IN_PAGE, form, error)
     token = None if person is None else _let_in(person)
     if token is None:
         return page(_SIGN_IN_PAGE, form, 422, refused=True)
     return go(form["next"] or "/", token)
+
+
+def may_use_password(person: Person) -> bool:
+    """Whether the person may sign in without an identity provider."""
+    return person.admin or site().settings.sign_on.passwords is Passwords.EVERYONE
 
 
 @accounts.post("/sign-out")
