@@ -137,7 +137,7 @@ class Client:
             raise ProviderFault("the token isn't a logout token")
         subject, session = (_line(found.get(name), LONGEST_SUBJECT) for name in ("sub", "sid"))
         if not subject and not session:
-            raise ProviderFault("the logout token names nobody")
+            raise ProviderFault("the logout token names no person and no session")
         return subject, session
 
     def _exchanged(self, code: str, request: Request, back: str) -> dict[str, Any]:

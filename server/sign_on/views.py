@@ -50,7 +50,7 @@ _REFUSED: Mapping[Why, tuple[str, str]] = {
     ),
     Why.OTHER: (
         "Another sign-in opens this account",
-        "The account of {email} belongs to somebody else at {title}. If it is yours, ask an operator.",
+        "At {title}, another person signs in to the account of {email}. If it is yours, ask an operator.",
     ),
     Why.OPERATOR: (
         "Connect this sign-in first",

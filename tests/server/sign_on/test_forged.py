@@ -147,7 +147,7 @@ def test_an_answer_without_issuer_is_refused_if_the_provider_always_names_itself
     assert answered(portal, forger, iss=forger.issuer).status_code == 303
 
 
-METADATA = {
+METADATA: dict[str, dict[str, Any]] = {
     "of another issuer": {"issuer": "https://evil.example"},
     "with an unencrypted address": {"token_endpoint": "http://evil.example/token"},
     "with a file": {"jwks_uri": "file:///etc/passwd"},
@@ -195,7 +195,7 @@ def test_the_user_info_of_another_person_is_refused(portal: Portal, forger: Forg
 
 # -- signing out -------------------------------------------------------------------------------------------------------
 
-EVENT = {"http://schemas.openid.net/event/backchannel-logout": {}}
+EVENT: dict[str, Any] = {"http://schemas.openid.net/event/backchannel-logout": {}}
 REFUSED_LOGOUTS: dict[str, dict[str, Any]] = {
     "no event": {"events": {}},
     "a nonce": {"nonce": "n"},
