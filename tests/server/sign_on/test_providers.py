@@ -54,7 +54,7 @@ def test_a_provider_vouches_for_its_own_emails(tmp_path: Path) -> None:
     [
         ("", "provider"),
         ("provider = 1", "provider"),
-        ("[[provider", "line 1"),
+        ("[[provider", "sign-on.toml"),
         (GOOD + GOOD, "same name"),
         (GOOD.replace('"university"', '"../x"'), "name"),
         (GOOD.replace("https", "http"), "issuer"),
