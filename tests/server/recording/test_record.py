@@ -21,7 +21,7 @@ from server.grading.contradictions import Contradiction, recent_contradictions
 from server.grading.models import AttemptOutcome, Job, JobState, Result, Step, StepState
 from server.grading.reports import unpack
 from server.recording import record as recording
-from server.recording.record import Recorded, Unread, give_back, read_result, record
+from server.recording.record import Letter, Recorded, Unread, read_result, record, record_all
 from server.submissions.models import Mode
 from server.submissions.verdicts import AGAIN_AFTER
 from tests.server.course import (
@@ -79,7 +79,8 @@ def test_two_workers_that_contradict_one_another_are_noted_and_reported(course, 
         job = course.job(name)
         sent(made)
         result = told(course, job, verdict)
-        record(made, replace(result, worker=worker), contradicted=found.append)
+        _, contradictions = record_all(made, [Letter(replace(result, worker=worker))])
+        found += contradictions
     assert [(one.first.worker, one.second.worker, one.second.verdict) for one in found] == [
         ("host-2", "host-1", "data_race")
     ]
@@ -264,8 +265,10 @@ def test_a_result_of_another_version_goes_back_for_a_while_and_costs_no_attempt(
     assert isinstance(found, Unread)
     assert found.other_version
     pause = timedelta(seconds=30)
-    assert give_back(made, found, pause, NOW) is Recorded.AGAIN
-    assert give_back(made, found, pause, NOW) is Recorded.FENCED
+    back = Letter(StepResult(found.ticket, "", None, fault=found.why, given_back=True), pause=pause)
+    for outcome in (Recorded.AGAIN, Recorded.FENCED):
+        (entry,), _ = record_all(made, [back], NOW)
+        assert entry.outcome is outcome
     with made.begin() as session:
         step = step_of(session, job)
         assert (step.attempt, step.state, step.fault, step.attempts) == (0, StepState.QUEUED, None, [])

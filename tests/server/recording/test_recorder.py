@@ -21,7 +21,7 @@ from server.grading.attempts import ticket_of
 from server.grading.models import Job, StepState
 from server.recording import recorder as recording
 from server.recording.recorder import Recorder
-from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, result_of, signed, step_of
+from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, result_of, signed, step_of, written
 from tests.server.databases import ON_BOTH
 from tests.server.dispatching.redis_stand_in import StandIn
 from worker.contract.claims import Stand
@@ -63,10 +63,10 @@ def on_its_way(made):
 
 
 def test_it_settles_what_is_recorded_and_what_comes_again(recorder, redis, sent, made):
-    assert recorder.run(signed(made, sent))
+    assert written(recorder, signed(made, sent))
     assert redis.held[sent.ticket].stand is Stand.SETTLED
     redis.held.clear()
-    assert recorder.run(signed(made, sent))
+    assert written(recorder, signed(made, sent))
     assert redis.held[sent.ticket].stand is Stand.SETTLED
     with made.begin() as session:
         assert session.get_one(Job, sent.ticket.job).verdict is Verdict.DATA_RACE
@@ -74,14 +74,14 @@ def test_it_settles_what_is_recorded_and_what_comes_again(recorder, redis, sent,
 
 def test_a_redis_that_is_away_undoes_nothing(recorder, redis, sent, made):
     redis.away = True
-    assert recorder.run(signed(made, sent))
+    assert written(recorder, signed(made, sent))
     with made.begin() as session:
         assert result_of(session, sent.ticket.job) is not None
 
 
 def test_a_database_that_is_away_is_waited_for_with_one_line(recorder, sent, made, monkeypatch, caplog):
     tries = []
-    from server.recording.record import record as whole
+    from server.recording.record import record_all as whole
 
     def away_twice(*given, **_):
         tries.append(given)
@@ -89,9 +89,9 @@ def test_a_database_that_is_away_is_waited_for_with_one_line(recorder, sent, mad
             raise OperationalError("SELECT", {}, Exception("server closed the connection"))
         return whole(*given)
 
-    monkeypatch.setattr(recording, "record", away_twice)
+    monkeypatch.setattr(recording, "record_all", away_twice)
     with caplog.at_level(logging.INFO):
-        assert recorder.run(signed(made, sent))
+        assert written(recorder, signed(made, sent))
     said = [record.message for record in caplog.records if "database" in record.message]
     assert len(said) == 2
     assert "is away" in said[0]
@@ -104,9 +104,9 @@ def test_told_to_stop_while_it_waits_it_gives_the_message_back(recorder, redis, 
     def away(*_, **__):
         raise OperationalError("SELECT", {}, Exception("server closed the connection"))
 
-    monkeypatch.setattr(recording, "record", away)
+    monkeypatch.setattr(recording, "record_all", away)
     threading.Timer(0.5, recorder.stop.set).start()
-    assert not recorder.run(signed(made, sent))
+    assert not written(recorder, signed(made, sent))
     assert redis.held == {}
 
 
@@ -114,8 +114,8 @@ def test_what_cannot_be_recorded_ends_its_attempt_instead_of_coming_for_ever(rec
     def poison(*_, **__):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(recording, "record", poison)
-    assert recorder.run(signed(made, sent))
+    monkeypatch.setattr(recording, "record_all", poison)
+    assert written(recorder, signed(made, sent))
     assert redis.held[sent.ticket].stand is Stand.SETTLED
     with made.begin() as session:
         step = step_of(session, sent.ticket.job)
@@ -140,14 +140,14 @@ def test_results_of_another_version_cost_no_attempt_but_do_not_come_for_ever(rec
     monkeypatch.setattr(recording, "RETURNS", 5)
     ticket = sent.ticket
     for _ in range(5):
-        assert recorder.run(of_another_version(sent, ticket))
+        assert written(recorder, of_another_version(sent, ticket))
         assert redis.held[ticket].stand is Stand.SETTLED
         with made.begin() as session:
             step = step_of(session, ticket.job)
             assert (step.state, step.attempt, step.attempts) == (StepState.QUEUED, 0, [])
         ticket = again(made, ticket)
     for left in (2, 1, 0):
-        assert recorder.run(of_another_version(sent, ticket))
+        assert written(recorder, of_another_version(sent, ticket))
         ticket = again(made, ticket) if left else ticket
     with made.begin() as session:
         assert session.get_one(Job, sent.ticket.job).verdict is Verdict.SYSTEM_ERROR
@@ -155,9 +155,9 @@ def test_results_of_another_version_cost_no_attempt_but_do_not_come_for_ever(rec
 
 
 def test_a_worker_of_this_version_ends_what_was_given_back(recorder, sent, made):
-    assert recorder.run(of_another_version(sent, sent.ticket))
+    assert written(recorder, of_another_version(sent, sent.ticket))
     ticket = again(made, sent.ticket)
-    assert recorder.run(signed(made, replace(sent, ticket=ticket)))
+    assert written(recorder, signed(made, replace(sent, ticket=ticket)))
     with made.begin() as session:
         assert session.get_one(Job, ticket.job).verdict is Verdict.DATA_RACE
 
@@ -172,8 +172,8 @@ def test_more_than_the_database_can_ever_take_ends_the_attempt_at_once(postgres_
         with sessions.begin() as session:
             session.execute(text("SELECT repeat('x', 2000000000)"))
 
-    monkeypatch.setattr(recording, "record", too_large)
-    assert Recorder(postgres_engine, redis, Heartbeat(None)).run(body)
+    monkeypatch.setattr(recording, "record_all", too_large)
+    assert written(Recorder(postgres_engine, redis, Heartbeat(None)), body)
     assert len(tries) == 1
     assert redis.held[ticket].stand is Stand.SETTLED
     with made.begin() as session:
@@ -196,9 +196,9 @@ def test_what_may_pass_is_tried_a_few_times(recorder, redis, sent, made, monkeyp
         tries.append(1)
         raise OperationalError("UPDATE", {}, Odd("canceling statement due to statement timeout"))
 
-    monkeypatch.setattr(recording, "record", slow)
+    monkeypatch.setattr(recording, "record_all", slow)
     monkeypatch.setattr(recording, "TRIES", 3)
-    assert recorder.run(signed(made, sent))
+    assert written(recorder, signed(made, sent))
     assert len(tries) == 4
     with made.begin() as session:
         assert "statement timeout" in (step_of(session, sent.ticket.job).fault or "")
@@ -208,10 +208,10 @@ def test_where_not_even_a_fault_can_be_written_the_message_is_dropped(recorder, 
     def broken(*_, **__):
         raise OperationalError("UPDATE", {}, Odd("canceling statement due to statement timeout"))
 
-    monkeypatch.setattr(recording, "record", broken)
+    monkeypatch.setattr(recording, "record_all", broken)
     monkeypatch.setattr(recording, "record_fault", broken)
     monkeypatch.setattr(recording, "TRIES", 2)
-    assert recorder.run(signed(made, sent))
+    assert written(recorder, signed(made, sent))
     assert "dropped a result" in caplog.text
 
 
@@ -224,14 +224,14 @@ def test_a_statement_that_sqlite_refuses_does_not_come_for_ever(sqlite_url, redi
         with sessions.begin() as session:
             session.execute(text("SELECT * FROM nowhere"))
 
-    monkeypatch.setattr(recording, "record", wrong)
+    monkeypatch.setattr(recording, "record_all", wrong)
     monkeypatch.setattr(recording, "TRIES", 2)
-    assert Recorder(engine, redis, Heartbeat(None)).run(body)
+    assert written(Recorder(engine, redis, Heartbeat(None)), body)
     with made.begin() as session:
         assert "no such table: nowhere" in (step_of(session, ticket.job).fault or "")
     engine.dispose()
 
 
 def test_what_cannot_be_read_is_dropped(recorder, redis):
-    assert recorder.run("no result")
+    assert written(recorder, "no result")
     assert redis.held == {}
