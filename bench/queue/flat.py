@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from bench.queue.canned import Canned
 from bench.queue.ground import Ground, Terms
@@ -26,12 +26,12 @@ from bench.queue.rows import Full, grade, made, queue
 from bench.table import table
 from kernels.report import Report
 from kernels.verdict import Verdict
-from server.database.engine import readers
+from server.database.engine import connect, readers
 from server.dispatching.connections import connections_to
 from server.dispatching.dispatcher import Dispatcher
 from server.fleet.worker_keys import register_key
 from server.grading.attempts import ticket_of
-from server.grading.models import Step
+from server.grading.models import Result, Step
 from server.grading.queue_order import IN_FLIGHT
 from server.recording.origin import submitted_digest
 from server.recording.recorder import Recorder
@@ -51,7 +51,7 @@ from worker.contract.redis_claims import RedisClaims
 from worker.supervision.heartbeat import Heartbeat
 
 PEOPLE = 200
-SLOTS = 8
+SLOTS = 32
 MOST_A_JOB, MOST_A_BOARD = 1.2, 1.3
 
 _WARM = 200
@@ -182,7 +182,9 @@ class Carried:
 def _carried(ground: Ground, size: int, steps: int) -> Carried:
     """Answer each step at once, in the place of all workers."""
     assert ground.postgres is not None
-    ground.serve("dispatcher", "recorder", database_url=ground.postgres.url(f"queued_{size}"))
+    url = ground.postgres.url(f"queued_{size}")
+    first = _results_in(url)
+    ground.serve("dispatcher", "recorder", database_url=url)
     sender = ResultSender(celery_app(ground.redis.worker_url))
     _answer(ground, sender, _WARM)
     _say(f"{steps} steps through the processes")
@@ -192,7 +194,17 @@ def _carried(ground: Ground, size: int, steps: int) -> Carried:
     for name in ("dispatcher", "recorder"):
         ground.stop(name)
     sender.close()
+    if _results_in(url) != first + _WARM + steps:
+        raise RuntimeError("the recorder refused results")
     return Carried(steps, seconds, {name: after[name] - before[name] for name in after})
+
+
+def _results_in(url: str) -> int:
+    engine = connect(url)
+    with engine.connect() as connection:
+        number = connection.scalar(select(func.count()).select_from(Result)) or 0
+    engine.dispose()
+    return number
 
 
 def _answer(ground: Ground, sender: ResultSender, steps: int) -> None:
@@ -204,7 +216,8 @@ def _answer(ground: Ground, sender: ResultSender, steps: int) -> None:
         ground.fleet.tell(_worker())
         for text in islice(inbox.waiting(0.01), min(2 * SLOTS, steps - answered)):
             message = decode(StepMessage, body_in(text))
-            claims.claim(message.ticket, worker, message.lease_seconds)
+            if not claims.claim(message.ticket, worker, message.lease_seconds):
+                continue  # a second copy
             result = canned.do(message, worker, lambda _: None)
             sender.send(seal(A_WORKER, encode(replace(result, graded=graded_digest(message)))))
             open_tickets.append(message.ticket)
