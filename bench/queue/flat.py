@@ -51,7 +51,7 @@ from worker.contract.redis_claims import RedisClaims
 from worker.supervision.heartbeat import Heartbeat
 
 PEOPLE = 200
-SLOTS = 32
+SLOTS = 8
 MOST_A_JOB, MOST_A_BOARD = 1.2, 1.3
 
 _WARM = 200

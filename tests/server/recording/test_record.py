@@ -89,6 +89,18 @@ def test_two_workers_that_contradict_one_another_are_noted_and_reported(course, 
     assert [(one.first, one.second) for one in shown] == [(found[0].first, found[0].second)]
 
 
+def test_of_two_that_end_together_the_second_contradicts_the_first(course, made):
+    jobs = [course.job("ada"), course.job("bob"), course.job("cy")]
+    sent(made)
+    verdicts = (Verdict.WRONG_ANSWER, Verdict.DATA_RACE, Verdict.DATA_RACE)
+    results = [
+        replace(told(course, job, verdict), worker=f"host-{number}")
+        for number, (job, verdict) in enumerate(zip(jobs, verdicts, strict=True))
+    ]
+    _, found = record_all(made, [Letter(result) for result in results])
+    assert [(one.first.worker, one.second.worker) for one in found] == [("host-0", "host-1")]
+
+
 def test_of_two_recorders_at_once_one_records(course, made):
     job = in_flight(course)
     result = told(course, job)
@@ -309,8 +321,7 @@ def test_the_measure_step_takes_a_turn_of_its_own(course, made):
     jobs = [course.job("ada", source=b"// %d" % i) for i in range(2)]
     other = course.job("bob")
     sent(made)
-    for job in (*jobs, other):
-        record(made, told(course, job))
+    record_all(made, [Letter(told(course, job)) for job in (*jobs, other)])
     with made.begin() as session:
         query = select(Step.job_id).where(Step.queue == "gpu.h200").order_by(Step.turn, Step.id)
         assert session.scalars(query).all() == [jobs[0], other, jobs[1]]

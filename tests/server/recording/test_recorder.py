@@ -8,9 +8,10 @@ import logging
 import threading
 import zlib
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 from sqlalchemy.exc import OperationalError
 
 from kernels.verdict import Verdict
@@ -19,13 +20,26 @@ from server.database.engine import connect, sessions
 from server.dispatching.dispatch import take
 from server.grading.attempts import ticket_of
 from server.grading.models import Job, StepState
+from server.grading.refusals import recent_refusals
 from server.recording import recorder as recording
-from server.recording.recorder import Recorder
-from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, result_of, signed, step_of, written
+from server.recording.recorder import Recorder, read
+from tests.server.course import (
+    AFTER_ANY_PAUSE,
+    NOW,
+    ACourse,
+    check_result,
+    in_broker,
+    result_of,
+    signed,
+    step_of,
+    written,
+)
 from tests.server.databases import ON_BOTH
 from tests.server.dispatching.redis_stand_in import StandIn
+from tests.services.redis_server import A_WORKER
 from worker.contract.claims import Stand
-from worker.contract.messages import CPU_QUEUE, VERSION
+from worker.contract.credential import seal
+from worker.contract.messages import CPU_QUEUE, VERSION, encode
 from worker.supervision.heartbeat import Heartbeat
 
 pytestmark = ON_BOTH
@@ -72,6 +86,79 @@ def test_it_settles_what_is_recorded_and_what_comes_again(recorder, redis, sent,
         assert session.get_one(Job, sent.ticket.job).verdict is Verdict.DATA_RACE
 
 
+@pytest.fixture
+def several(made):
+    """The results of five people's checks, on their way."""
+    course = ACourse.make(made)
+    jobs = [course.job(name) for name in ("ada", "bob", "cy", "dan", "eve")]
+    with made.begin() as session:
+        take(session, CPU_QUEUE, slots=5, cap=5, now=NOW)
+    with made.begin() as session:
+        return [check_result(session, job, Verdict.DATA_RACE) for job in jobs]
+
+
+def verdicts(made, results):
+    with made.begin() as session:
+        return [session.get_one(Job, result.ticket.job).verdict for result in results]
+
+
+def test_what_waits_is_written_with_as_many_statements_as_one_result(recorder, redis, several, made, engine):
+    numbers = []
+    statements = []
+    event.listen(engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    assert written(recorder, signed(made, replace(several[0], ticket=replace(several[0].ticket, token="over"))))
+    for some in (several[:1], several[1:]):
+        bodies = [signed(made, each) for each in some]
+        statements.clear()
+        assert written(recorder, *bodies)
+        numbers.append(len(statements))
+    assert numbers[0] == numbers[1]
+    assert verdicts(made, several) == [Verdict.DATA_RACE] * 5
+    assert {redis.held[each.ticket].stand for each in several} == {Stand.SETTLED}
+
+
+def test_copies_that_wait_together_are_recorded_once(recorder, several, made, caplog):
+    bodies = [signed(made, each) for each in several]
+    with caplog.at_level(logging.INFO):
+        assert written(recorder, *bodies, *bodies)
+    assert verdicts(made, several) == [Verdict.DATA_RACE] * 5
+    assert [sum(f": {what}" in line for line in caplog.messages) for what in ("final", "repeated")] == [5, 5]
+
+
+def test_one_that_breaks_the_transaction_costs_no_other_its_result(recorder, redis, several, made, monkeypatch, caplog):
+    from server.recording.refusal import check_result as whole
+
+    def breaks(step, result):
+        if result.report and result.ticket == several[2].ticket:
+            raise ZeroDivisionError
+        return whole(step, result)
+
+    monkeypatch.setattr("server.recording.record.check_result", breaks)
+    assert written(recorder, *(signed(made, each) for each in several))
+    assert verdicts(made, several) == [None if each is several[2] else Verdict.DATA_RACE for each in several]
+    assert {redis.held[each.ticket].stand for each in several} == {Stand.SETTLED}
+    with made.begin() as session:
+        assert step_of(session, several[2].ticket.job).state is StepState.QUEUED
+
+
+def test_refused_and_unreadable_ones_are_recorded_with_the_others(recorder, several, made):
+    forged = seal(replace(A_WORKER, key="0" * 64), encode(several[1]))
+    wrong = signed(made, replace(several[2], graded="0" * 64))
+    good = [several[0], *several[3:]]
+    assert written(recorder, forged, "no result", wrong, *(signed(made, each) for each in good))
+    assert verdicts(made, several) == [Verdict.DATA_RACE, None, None, Verdict.DATA_RACE, Verdict.DATA_RACE]
+    with made.begin() as session:
+        assert {refused.why for refused in recent_refusals(session, datetime.now(UTC))} == {"signature", "work"}
+
+
+def test_a_large_result_ends_what_is_written_together(several, monkeypatch):
+    messages = iter([in_broker(encode(each)) for each in several])
+    monkeypatch.setattr(recording, "MOST", 3)
+    assert [each.ticket for each in read(messages)] == [each.ticket for each in several[:3]]
+    monkeypatch.setattr(recording, "READ_SECONDS", 0.0)
+    assert [each.ticket for each in read(messages)] == [several[3].ticket]
+
+
 def test_a_redis_that_is_away_undoes_nothing(recorder, redis, sent, made):
     redis.away = True
     assert written(recorder, signed(made, sent))
@@ -100,13 +187,14 @@ def test_a_database_that_is_away_is_waited_for_with_one_line(recorder, sent, mad
         assert result_of(session, sent.ticket.job) is not None
 
 
-def test_told_to_stop_while_it_waits_it_gives_the_message_back(recorder, redis, sent, made, monkeypatch):
+def test_told_to_stop_while_it_waits_it_gives_the_messages_back(recorder, redis, several, made, monkeypatch):
     def away(*_, **__):
         raise OperationalError("SELECT", {}, Exception("server closed the connection"))
 
     monkeypatch.setattr(recording, "record_all", away)
     threading.Timer(0.5, recorder.stop.set).start()
-    assert not written(recorder, signed(made, sent))
+    results = read([in_broker(signed(made, each)) for each in several])
+    assert recorder.write(results) == results
     assert redis.held == {}
 
 
