@@ -9,7 +9,6 @@ import random
 import statistics
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -54,7 +53,7 @@ PEOPLE = 200
 SLOTS = 8
 MOST_A_JOB, MOST_A_BOARD = 1.2, 1.3
 
-_WARM = 200
+CARRYING_SLOTS, _WARM = 32, 200
 _ON_A_BOARD = 1_000
 _SHOWN = 100
 _DEVICE_CLASS = "h200"
@@ -136,8 +135,8 @@ def _report(step: Step) -> Report:
     return Report(Verdict.ACCEPTED, "Right.", job.exercise.name, "cpu", job.arch, 16, seed=job.seed)
 
 
-def _worker() -> WorkerRecord:
-    slots = tuple(SlotRecord(f"cpu-{n}", CPU_QUEUE, "cpu", WorkerState.IDLE) for n in range(SLOTS))
+def _worker(number: int = SLOTS) -> WorkerRecord:
+    slots = tuple(SlotRecord(f"cpu-{n}", CPU_QUEUE, "cpu", WorkerState.IDLE) for n in range(number))
     return WorkerRecord("bench", "bench", 1, WorkerState.IDLE, slots, time.time())
 
 
@@ -211,19 +210,24 @@ def _answer(ground: Ground, sender: ResultSender, steps: int) -> None:
     """Answer so many steps. Waits for the recorder to settle the last ones."""
     inbox, claims, canned = Inbox(ground.client, CPU_QUEUE), RedisClaims(ground.client), Canned()
     worker, answered = f"{A_WORKER.name}.bench", 0
-    open_tickets: deque[Ticket] = deque()
-    while answered < steps or open_tickets:
-        ground.fleet.tell(_worker())
-        for text in islice(inbox.waiting(0.01), min(2 * SLOTS, steps - answered)):
+    unsettled: list[Ticket] = []
+    while answered < steps or unsettled:
+        ground.fleet.tell(_worker(CARRYING_SLOTS))
+        for text in islice(inbox.waiting(0.01), min(2 * CARRYING_SLOTS, steps - answered)):
             message = decode(StepMessage, body_in(text))
             if not claims.claim(message.ticket, worker, message.lease_seconds):
                 continue  # a second copy
             result = canned.do(message, worker, lambda _: None)
             sender.send(seal(A_WORKER, encode(replace(result, graded=graded_digest(message)))))
-            open_tickets.append(message.ticket)
+            unsettled.append(message.ticket)
             answered += 1
-        while open_tickets and claims.look([open_tickets[0]])[0].stand is Stand.SETTLED:
-            open_tickets.popleft()
+        if answered == steps:
+            time.sleep(0.01)
+        unsettled = [
+            ticket
+            for ticket, claim in zip(unsettled, claims.look(unsettled), strict=True)
+            if claim.stand is not Stand.SETTLED
+        ]
 
 
 # -- leaderboards -----------------------------------------------------------------------------------------------------
