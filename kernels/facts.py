@@ -23,6 +23,7 @@ class Mistake(StrEnum):
     PRINTF = "printf"
     MBARRIER = "mbarrier"
     NO_BARRIER = "no_barrier"
+    STILL_BARRIER = "still_barrier"
     EARLY_ARRIVAL = "early_arrival"
     LATE_EXPECTATION = "late_expectation"
     INITIALISATION = "initialisation"

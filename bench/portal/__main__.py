@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 SECTIONS = {
-    "submits": "Submissions accepted a second",
+    "submits": "Submissions and result pages a second",
     "costs": "The cost of one submission and of a student's pages",
     "pages": "Pages by number of submissions",
     "desk": "Staff pages of a large course",

@@ -1,4 +1,4 @@
-"""The submissions per second that the portal accepts, compared with an empty view and a bare INSERT."""
+"""The submissions and result pages per second, compared with an empty view and a bare INSERT."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from typing import Any
 import psycopg
 from sqlalchemy import func, select
 
-from bench.portal.web_server import PROCESSES, Web, percentile, tokens
+from bench.portal.pages import furnished, public_id, real_report
+from bench.portal.web_server import COOKIE, PROCESSES, Web, percentile, sign_in, tokens
 from bench.queue.ground import COURSE, Ground
 from bench.table import table
 from server.submissions.models import Submission
@@ -23,6 +24,9 @@ from server.web.web_server import THREADS
 from tests.services.redis_server import free_port
 
 _CLIENTS = 8
+_RESULTS = 9
+"""Read in turn. Not a multiple of the clients, so each of them reads all."""
+_FIRST_LOOKS = 20 * _RESULTS
 _PATH = "/api/v1/submissions"
 _SOURCE = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {{ /* {} */ }}\n"
 
@@ -45,44 +49,80 @@ def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
     """Return the figures, and the same as text."""
     seconds, students = (4.0, 100) if quick else (20.0, 1_000)
     with Ground(folder, students=students) as ground:
+        loads = {"result pages": _read_results(ground, seconds)}
         web = Web(ground, ground.database_url)
         web.start()
-        keys = tokens(ground.sessions, ground.people)
-        _press(ground, web.port, keys, 2.0)
-        loads = {"the portal": _press(ground, web.port, keys, seconds)}
+        submit = _submitting(tokens(ground.sessions, ground.people))
+        _press(ground, web.port, submit, 2.0)
+        loads["submissions"] = _press(ground, web.port, submit, seconds)
         with ground.sessions() as session:
             stored = session.scalar(select(func.count()).select_from(Submission)) or 0
         ground.stop("web")
-        loads["a view that does nothing"] = _press(ground, _start_bare(ground), keys, seconds / 2)
+        loads["a view that does nothing"] = _press(ground, _start_bare(ground), submit, seconds / 2)
         ground.stop("bare")
         loads["a bare INSERT and its commit"] = _insert(ground, seconds / 2)
     figures = {
         name: {
             "a second": load.rate, "p50": percentile(load.answers, 0.5), "p99": percentile(load.answers, 0.99),
             "refused": load.refused, "cores": {part: spent / load.seconds for part, spent in load.cpu.items()},
+            "processor": {part: spent / len(load.answers) for part, spent in load.cpu.items()},
         }
         for name, load in loads.items()
     }  # fmt: skip
     return {"stored": stored, **figures}, _text(figures, stored)
 
 
-def _press(ground: Ground, port: int, keys: list[str], seconds: float) -> Load:
-    """Let clients submit one kernel after the other, each time as another student."""
+Ask = Callable[[HTTPConnection, int], None]
+"""Sends the request with this number."""
+
+
+def _submitting(keys: list[str]) -> Ask:
+    """Submit another kernel each time, as another student."""
+
+    def ask(connection: HTTPConnection, number: int) -> None:
+        headers = {"Authorization": f"Bearer {keys[number % len(keys)]}", "Content-Type": "application/json"}
+        asked = {"assignment": f"{COURSE}/tiled-own", "source": _SOURCE.format(number), "mode": "check"}
+        connection.request("POST", _PATH, json.dumps(asked), headers)
+
+    return ask
+
+
+def _read_results(ground: Ground, seconds: float) -> Load:
+    """Let students read graded results, compressed as for browsers. Each process has rendered each result before."""
+    full, _, shown = furnished(ground, "results", 1_000, real_report())
+    cookies = sign_in(full.sessions, full.people)
+    web = Web(ground, full.engine.url.render_as_string(hide_password=False))
+
+    def ask(connection: HTTPConnection, number: int) -> None:
+        submission = shown[number % _RESULTS]
+        headers = {"Cookie": f"{COOKIE}={cookies[submission % len(cookies)]}", "Accept-Encoding": "gzip"}
+        connection.request("GET", f"/submissions/{public_id(submission)}", headers=headers)
+
+    web.start()
+    looks = 0
+    while looks < _FIRST_LOOKS:
+        looks += len(_press(ground, web.port, ask, 2.0).answers)
+    load = _press(ground, web.port, ask, seconds)
+    ground.stop("web")
+    full.engine.dispose()
+    return load
+
+
+def _press(ground: Ground, port: int, ask: Ask, seconds: float) -> Load:
+    """Let clients send one request after the other."""
     load, lock = Load(), threading.Lock()
     until = time.perf_counter() + seconds
 
-    def hand_in(client: int) -> None:
+    def work(client: int) -> None:
         connection = HTTPConnection("127.0.0.1", port, timeout=60)
         number, answers = client, []
         while time.perf_counter() < until:
-            headers = {"Authorization": f"Bearer {keys[number % len(keys)]}", "Content-Type": "application/json"}
-            asked = {"assignment": f"{COURSE}/tiled-own", "source": _SOURCE.format(number), "mode": "check"}
-            number += _CLIENTS
             began = time.perf_counter()
-            connection.request("POST", _PATH, json.dumps(asked), headers)
+            ask(connection, number)
+            number += _CLIENTS
             answer = connection.getresponse()
             answer.read()
-            if answer.status == 202:
+            if answer.status in {200, 202}:
                 answers.append(time.perf_counter() - began)
             else:
                 with lock:
@@ -91,7 +131,7 @@ def _press(ground: Ground, port: int, keys: list[str], seconds: float) -> Load:
         with lock:
             load.answers += answers
 
-    _together(ground, load, hand_in)
+    _together(ground, load, work)
     return load
 
 
@@ -162,8 +202,11 @@ def _text(figures: dict[str, Any], stored: int) -> str:
             name, f"{each['a second']:,.0f}", f"{each['p50'] * 1e3:.1f}", f"{each['p99'] * 1e3:.1f}",
             ", ".join(f"{status}: {count}" for status, count in each["refused"].items()) or "none",
             ", ".join(f"{part} {cores:.2f}" for part, cores in each["cores"].items() if cores >= 0.01),
+            ", ".join(f"{part} {each['processor'][part] * 1e3:.1f}" for part, cores in each["cores"].items()
+                      if cores >= 0.01),
         )
         for name, each in figures.items()
     ]  # fmt: skip
-    head = (f"{_CLIENTS} clients at a time", "a second", "p50 ms", "p99 ms", "refused", f"cores of {os.cpu_count()}")
+    head = (f"{_CLIENTS} clients at a time", "a second", "p50 ms", "p99 ms", "refused", f"cores of {os.cpu_count()}",
+            "processor ms each")  # fmt: skip
     return f"{table(head, rows)}\n\n{stored:,} submissions are in the database."

@@ -1,4 +1,7 @@
-"""Whether a job costs more in a longer queue, and a leaderboard more with more results, on PostgreSQL."""
+"""Whether a job costs more in a longer queue, and a leaderboard more with more results, on PostgreSQL.
+
+Also the steps that one dispatcher and one recorder carry from the longer queue.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,27 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
+from bench.queue.canned import Canned
 from bench.queue.ground import Ground, Terms
 from bench.queue.rows import Full, grade, made, queue
 from bench.table import table
 from kernels.report import Report
 from kernels.verdict import Verdict
-from server.database.engine import readers
+from server.database.engine import connect, readers
 from server.dispatching.connections import connections_to
 from server.dispatching.dispatcher import Dispatcher
 from server.fleet.worker_keys import register_key
 from server.grading.attempts import ticket_of
-from server.grading.models import Step
+from server.grading.models import Result, Step
 from server.grading.queue_order import IN_FLIGHT
 from server.recording.origin import submitted_digest
 from server.recording.recorder import Recorder
@@ -34,10 +39,13 @@ from server.standings.service import board
 from server.submissions.models import Mode
 from server.submissions.service import SubmissionInput, accept
 from server.submissions.source import read_source
+from tests.server.course import written
 from tests.services.redis_server import A_WORKER
+from worker.contract.broker import Inbox, ResultSender, body_in, celery_app
+from worker.contract.claims import Stand
 from worker.contract.credential import seal
 from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
-from worker.contract.messages import CPU_QUEUE, StepResult, encode
+from worker.contract.messages import CPU_QUEUE, StepMessage, StepResult, Ticket, decode, encode, graded_digest
 from worker.contract.redis_claims import RedisClaims
 from worker.supervision.heartbeat import Heartbeat
 
@@ -45,6 +53,7 @@ PEOPLE = 200
 SLOTS = 8
 MOST_A_JOB, MOST_A_BOARD = 1.2, 1.3
 
+CARRYING_SLOTS, _WARM, _LEASE_SECONDS = 32, 200, 600.0
 _ON_A_BOARD = 1_000
 _SHOWN = 100
 _DEVICE_CLASS = "h200"
@@ -54,14 +63,15 @@ Times = dict[str, list[float]]
 
 def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
     """Return the figures, and the same as text."""
-    waiting, results, rounds, looks = (1_000, 100_000), (1_000, 1_000_000), 40, 300
+    waiting, results, rounds, steps, looks = (1_000, 100_000), (1_000, 1_000_000), 40, 3_000, 300
     if quick:
-        waiting, results, rounds, looks = (1_000, 10_000), (1_000, 20_000), 8, 40
+        waiting, results, rounds, steps, looks = (1_000, 10_000), (1_000, 20_000), 8, 300, 40
     with Ground(folder) as ground:
         jobs = _jobs(ground, waiting, rounds)
+        carried = _carried(ground, waiting[-1], steps)
         boards = _boards(ground, results, looks)
     figures = {
-        "queued": list(waiting), "seconds a job": _compared(jobs, waiting),
+        "queued": list(waiting), "seconds a job": _compared(jobs, waiting), "carried": asdict(carried),
         "results": list(results), "seconds a look at a leaderboard": _compared(boards, results),
     }  # fmt: skip
     return figures, _text(figures)
@@ -96,7 +106,7 @@ class Side:
         self.times["dispatch"].append(ticked / len(bodies))
         ground.client.delete(CPU_QUEUE)
         for body in bodies:
-            self._timed("record", partial(self.recorder.run, body))
+            self._timed("record", partial(written, self.recorder, body))
         for _ in bodies:
             self.handed_in += 1
             person = self.full.people[self.handed_in % PEOPLE]
@@ -125,8 +135,8 @@ def _report(step: Step) -> Report:
     return Report(Verdict.ACCEPTED, "Right.", job.exercise.name, "cpu", job.arch, 16, seed=job.seed)
 
 
-def _worker() -> WorkerRecord:
-    slots = tuple(SlotRecord(f"cpu-{n}", CPU_QUEUE, "cpu", WorkerState.IDLE) for n in range(SLOTS))
+def _worker(number: int = SLOTS) -> WorkerRecord:
+    slots = tuple(SlotRecord(f"cpu-{n}", CPU_QUEUE, "cpu", WorkerState.IDLE) for n in range(number))
     return WorkerRecord("bench", "bench", 1, WorkerState.IDLE, slots, time.time())
 
 
@@ -154,6 +164,70 @@ def _side(ground: Ground, size: int) -> Side:
         register_key(session, ground.redis.worker_url, datetime.now(UTC))
     recorder = Recorder(full.engine, RedisClaims(ground.client), Heartbeat(None))
     return Side(full, Dispatcher(full.engine, connections_to(ground.redis.url), settings), recorder)
+
+
+# -- steps a second ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Steps through the processes of a dispatcher and a recorder. cpu: processor seconds by part."""
+
+    steps: int
+    seconds: float
+    cpu: dict[str, float]
+
+
+def _carried(ground: Ground, size: int, steps: int) -> Carried:
+    """Answer each step at once, in the place of all workers."""
+    assert ground.postgres is not None
+    url = ground.postgres.url(f"queued_{size}")
+    first = _results_in(url)
+    ground.serve("dispatcher", "recorder", database_url=url)
+    sender = ResultSender(celery_app(ground.redis.worker_url))
+    _answer(ground, sender, _WARM)
+    _say(f"{steps} steps through the processes")
+    before, began = ground.cpu_seconds() | {"workers": time.process_time()}, time.perf_counter()
+    _answer(ground, sender, steps)
+    after, seconds = ground.cpu_seconds() | {"workers": time.process_time()}, time.perf_counter() - began
+    for name in ("dispatcher", "recorder"):
+        ground.stop(name)
+    sender.close()
+    if _results_in(url) != first + _WARM + steps:
+        raise RuntimeError("the recorder refused results")
+    return Carried(steps, seconds, {name: after[name] - before[name] for name in after})
+
+
+def _results_in(url: str) -> int:
+    engine = connect(url)
+    with engine.connect() as connection:
+        number = connection.scalar(select(func.count()).select_from(Result)) or 0
+    engine.dispose()
+    return number
+
+
+def _answer(ground: Ground, sender: ResultSender, steps: int) -> None:
+    """Answer so many steps. Waits for the recorder to settle the last ones."""
+    inbox, claims, canned = Inbox(ground.client, CPU_QUEUE), RedisClaims(ground.client), Canned()
+    worker, answered = f"{A_WORKER.name}.bench", 0
+    unsettled: list[Ticket] = []
+    while answered < steps or unsettled:
+        ground.fleet.tell(_worker(CARRYING_SLOTS))
+        for text in islice(inbox.waiting(0.01), min(2 * CARRYING_SLOTS, steps - answered)):
+            message = decode(StepMessage, body_in(text))
+            if not claims.claim(message.ticket, worker, _LEASE_SECONDS):
+                continue  # a second copy
+            result = canned.do(message, worker, lambda _: None)
+            sender.send(seal(A_WORKER, encode(replace(result, graded=graded_digest(message)))))
+            unsettled.append(message.ticket)
+            answered += 1
+        if answered == steps:
+            time.sleep(0.01)
+        unsettled = [
+            ticket
+            for ticket, claim in zip(unsettled, claims.look(unsettled), strict=True)
+            if claim.stand is not Stand.SETTLED
+        ]
 
 
 # -- leaderboards -----------------------------------------------------------------------------------------------------
@@ -213,12 +287,25 @@ def _text(figures: Mapping[str, Any]) -> str:
             for what, each in figures[name].items()
         ]  # fmt: skip
 
-    queued, results = figures["queued"], figures["results"]
+    queued, results, carried = figures["queued"], figures["results"], figures["carried"]
+    cpu = [1e3 * seconds / carried["steps"] for seconds in carried["cpu"].values()]
     jobs = {"dispatch": MOST_A_JOB, "record": MOST_A_JOB}
     return "\n\n".join(
         (
             table(
                 ("ms a job", *(f"{number:,} queued" for number in queued), "ratio", "goal"), rows("seconds a job", jobs)
+            ),
+            table(
+                ("processor ms a step", *carried["cpu"], "all", "steps/s", "on two cores"),
+                [
+                    (
+                        "one dispatcher, one recorder",
+                        *(f"{ms:.1f}" for ms in cpu),
+                        f"{sum(cpu):.1f}",
+                        f"{carried['steps'] / carried['seconds']:.0f}",
+                        f"{2_000 / sum(cpu):.0f}",
+                    )
+                ],
             ),
             table(
                 ("ms a look", *(f"{number:,} results" for number in results), "ratio", "goal"),

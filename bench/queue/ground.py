@@ -101,9 +101,9 @@ class Ground:
 
     # -- processes -----------------------------------------------------------------------------------------------------
 
-    def serve(self, *names: str) -> None:
+    def serve(self, *names: str, database_url: str = "") -> None:
         for name in names:
-            self.start(name, ["-m", "worker.commands", "serve", name], DATABASE_URL=self.database_url)
+            self.start(name, ["-m", "worker.commands", "serve", name], DATABASE_URL=database_url or self.database_url)
 
     def work(self, *options: str, slots: int, **environment: str) -> None:
         """Start a worker, and wait until all its slots are warm. options: of bench.queue.worker."""

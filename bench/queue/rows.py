@@ -72,13 +72,15 @@ def _run(full: Full, statements: list[str], number: int, **more: object) -> None
 
 _SOURCES_SQL = """
 INSERT INTO sources (digest, content, added_at)
-SELECT md5(n::text) || md5(n::text), convert_to('// ' || n, 'UTF8'), now() FROM generate_series(0, :sources - 1) n
+SELECT encode(sha256(convert_to('// ' || n, 'UTF8')), 'hex'), convert_to('// ' || n, 'UTF8'), now()
+FROM generate_series(0, :sources - 1) n
 """
 
 _SUBMISSIONS = """
 INSERT INTO submissions (id, public_id, assignment_id, person_id, source_digest, mode, device_class, created_at,
                          late_days)
-SELECT n, left(md5('s' || n), 16), a.id, :first + n % :people, md5((n % :sources)::text) || md5((n % :sources)::text),
+SELECT n, left(md5('s' || n), 16), a.id, :first + n % :people,
+       encode(sha256(convert_to('// ' || n % :sources, 'UTF8')), 'hex'),
        CASE WHEN a.device_class = '' THEN 'check' ELSE 'rank' END, a.device_class,
        now() - interval '1 day' + n * interval '10 ms', 0
 FROM generate_series(1, :number) n, assignments a WHERE a.id = :assignment

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 from urllib.parse import urlencode, urlsplit
 
-from flask import Flask, current_app, g, request
+from flask import Flask, Response, after_this_request, current_app, g, request
+from sqlalchemy.orm import Session
 
 from server.accounts import browser_sessions, zones
 from server.accounts.browser_sessions import SignedIn
@@ -54,7 +56,7 @@ class Viewer:
     viewing: Viewing | None = None
 
 
-ViewAs = Callable[[SignedIn], tuple[Viewer, bool] | None]
+ViewAs = Callable[[Session, SignedIn], tuple[Viewer, bool] | None]
 """For a session that views as a student: the student, and whether the page belongs to the view. None if the request is
 the real person's own."""
 
@@ -70,10 +72,13 @@ def _refuse_forms_of_views() -> None:
         viewer_or_none()
 
 
-def viewer_or_none() -> Viewer | None:
-    """The person signed in with this browser; looked up once per request."""
+def viewer_or_none(session: Session | None = None) -> Viewer | None:
+    """The person signed in with this browser; looked up once per request.
+
+    session: to look up in the page's own transaction; otherwise it takes one more
+    """
     if _KEY not in g:
-        found, allowed = _look_up()
+        found, allowed = _look_up(session)
         setattr(g, _KEY, found)
         if not allowed:
             raise Refused(
@@ -91,9 +96,9 @@ def known_viewer() -> Viewer | None:
     return known
 
 
-def viewer() -> Viewer:
+def viewer(session: Session | None = None) -> Viewer:
     """The signed-in person; redirects everyone else to sign in, and back here afterwards."""
-    who = viewer_or_none()
+    who = viewer_or_none(session)
     if who is None:
         raise sign_in_first()
     return who
@@ -189,24 +194,35 @@ def not_allowed(detail: str) -> Refused:
     return Refused(403, "not_allowed", "You have no access to this page", detail)
 
 
-def _look_up() -> tuple[Viewer | None, bool]:
+def _look_up(session: Session | None) -> tuple[Viewer | None, bool]:
     """The person of the session, and whether the request is allowed."""
     token = session_token()
     if not token or not token.isascii():
         return None, True
-    with site().readers.begin() as session:
-        signed_in = browser_sessions.find(session, token)
+    if session is not None:
+        return _find(session, token)
+    with site().readers.begin() as own:
+        return _find(own, token)
+
+
+def _find(session: Session, token: str) -> tuple[Viewer | None, bool]:
+    signed_in = browser_sessions.find(session, token)
     if signed_in is None:
         return None, True
     if signed_in.stale:
-        note(lambda session: browser_sessions.note_use(session, signed_in.session_id))
+        after_this_request(partial(_note_use, signed_in.session_id))
     if signed_in.viewing is not None:
         view_as: ViewAs = current_app.extensions[_VIEW_AS]
-        view = view_as(signed_in)
+        view = view_as(session, signed_in)
         if view is not None:
             return view
-    person = signed_in.person
     return Viewer(
-        person.id, person.name, person.email, person.admin, person.time_zone, signed_in.session_id,
-        creates_courses=person.admin or person.creates_courses,
+        signed_in.person_id, signed_in.name, signed_in.email, signed_in.admin, signed_in.time_zone,
+        signed_in.session_id, creates_courses=signed_in.admin or signed_in.creates_courses,
     ), True  # fmt: skip
+
+
+def _note_use(session_id: int, response: Response) -> Response:
+    """Record the use of a browser's session, when the request has no other transaction."""
+    note(lambda session: browser_sessions.note_use(session, session_id))
+    return response

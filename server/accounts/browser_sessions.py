@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import ColumnElement, bindparam, delete, func, select, update
-from sqlalchemy.orm import Session, contains_eager
+from sqlalchemy.orm import Session
 
 from server.accounts.digest import digest_of
 from server.accounts.models import BrowserSession, Person
@@ -31,9 +31,14 @@ class SignedIn:
     """
 
     session_id: int
-    person: Person
     stale: bool
-    viewing: tuple[int, int] | None = None
+    viewing: tuple[int, int] | None
+    person_id: int
+    name: str
+    email: str
+    admin: bool
+    creates_courses: bool
+    time_zone: str
 
 
 def begin(session: Session, person: Person, user_agent: str, identity: tuple[int, str] | None = None) -> str:
@@ -72,19 +77,21 @@ def find(session: Session, token: str, now: datetime | None = None) -> SignedIn 
     """The session of this cookie; None if it ended, expired or was idle for too long."""
     moment = now or datetime.now(UTC)
     given = {"digest": digest_of(token), "now": moment, "idle_since": moment - IDLE}
-    row: BrowserSession | None = session.scalar(_LIVE, given)
+    row = session.connection().execute(_LIVE, given).one_or_none()
     if row is None:
         return None
-    student, course = row.viewing_id, row.viewing_course_id
+    number, used_at, student, course, *person = row
     viewing = (student, course) if student is not None and course is not None else None
-    return SignedIn(row.id, row.person, row.used_at < moment - _USE_NOTED_EVERY, viewing)
+    return SignedIn(number, used_at < moment - _USE_NOTED_EVERY, viewing, *person)
 
 
-# Each page needs it, so it is made once.
+# Each page needs it, so it is made once. Its columns after the session's are the last fields of SignedIn.
 _LIVE = (
-    select(BrowserSession)
+    select(
+        BrowserSession.id, BrowserSession.used_at, BrowserSession.viewing_id, BrowserSession.viewing_course_id,
+        Person.id, Person.name, Person.email, Person.admin, Person.creates_courses, Person.time_zone,
+    )
     .join(BrowserSession.person)
-    .options(contains_eager(BrowserSession.person))
     .where(
         BrowserSession.digest == bindparam("digest"),
         BrowserSession.ended_at.is_(None),
@@ -93,7 +100,7 @@ _LIVE = (
         Person.disabled_at.is_(None),
         Person.erased_at.is_(None),
     )
-)
+)  # fmt: skip
 
 
 def view_as(session: Session, session_id: int, student: int | None, course: int | None) -> None:

@@ -98,10 +98,13 @@ def owner_of(site: Site, credential: str) -> int | None:
         return None
     try:
         with site.readers.begin() as session:
-            owner = find_token(session, token) if token else browser_sessions.find(session, credential)
+            if token:
+                valid = find_token(session, token)
+                return None if valid is None else valid.person.id
+            signed_in = browser_sessions.find(session, credential)
+            return None if signed_in is None else signed_in.person_id
     except SQLAlchemyError:
         return None
-    return None if owner is None else owner.person.id
 
 
 def bearer_token() -> str:

@@ -9,6 +9,8 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import delete, update
@@ -16,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.models import RateCount
 from server.database.engine import Sessions, leave_unsynced
-from server.database.upsert import insert_into
+from server.database.upsert import insert_for
 from server.network import network_of
 from server.text import composed
 
@@ -122,11 +124,17 @@ def by_both(email: str, address: str) -> str:
 
 def _add(session: Session, limit: Limit, subject: str, now: datetime) -> int:
     row = {"subject": _kept(subject), "action": limit.action, "window": limit.window(now), "count": 1}
-    counted = insert_into(session, RateCount).on_conflict_do_update(
+    connection = session.connection()
+    number: int = connection.execute(_counting(connection.dialect.name), row).scalar_one()
+    return number
+
+
+@cache
+def _counting(dialect: str) -> Any:
+    counted = insert_for(dialect, RateCount).on_conflict_do_update(
         index_elements=[RateCount.subject, RateCount.action, RateCount.window], set_={"count": RateCount.count + 1}
     )
-    number: int = session.connection().execute(counted.values(**row).returning(RateCount.count)).scalar_one()
-    return number
+    return counted.returning(RateCount.count)
 
 
 def _kept(subject: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -14,7 +14,7 @@ from kernels.exercise.model import Metric
 from server.courses.access import Reader
 from server.courses.models import Assignment, Role
 from server.courses.service import Attended, assignments_for, visible_assignments
-from server.grades.grade import Grade, decisions_of, grade_from, rubric_grades_of
+from server.grades.grade import Decisions, Grade, decisions_of, grade_from, rubric_grades_of
 from server.grading.metric import metric_of
 from server.submissions.counted_submission import Counted, Deadlines, Entry, best, due_for
 from server.submissions.entries import deciding_entries, times_since
@@ -138,17 +138,34 @@ def in_order(tasks: Iterable[Task]) -> Sequence[Task]:
     return sorted(tasks, key=lambda task: (task.position is None, task.position or 0, *_by_due(task)))
 
 
-def task_of(session: Session, assignment: Assignment, person_id: int, also: Collection[int] = ()) -> Task:
-    """A person's task for one assignment. Its entries include the submissions `also`."""
-    (only,) = tasks_for(session, [assignment], person_id, also)
+def task_of(
+    session: Session,
+    assignment: Assignment,
+    person_id: int,
+    also: Collection[int] = (),
+    decisions: Decisions | None = None,
+) -> Task:
+    """A person's task for one assignment. Its entries include the submissions `also`.
+
+    decisions: read before
+    """
+    known = None if decisions is None else {assignment.id: decisions}
+    (only,) = tasks_for(session, [assignment], person_id, also, known)
     return only
 
 
 def tasks_for(
-    session: Session, assignments: Sequence[Assignment], person_id: int, also: Collection[int] = ()
+    session: Session,
+    assignments: Sequence[Assignment],
+    person_id: int,
+    also: Collection[int] = (),
+    decisions: Mapping[int, Decisions] | None = None,
 ) -> Iterable[Task]:
-    """A person's tasks for these assignments, in their order. Their entries include the submissions `also`."""
-    decided = decisions_of(session, [one.id for one in assignments], person_id)
+    """A person's tasks for these assignments, in their order. Their entries include the submissions `also`.
+
+    decisions: by the assignments' IDs, if they were read before
+    """
+    decided = decisions or decisions_of(session, [one.id for one in assignments], person_id)
     by_rubric = rubric_grades_of(session, assignments, person_id)
     deciding = deciding_entries(session, assignments, person_id, also)
     for assignment in assignments:

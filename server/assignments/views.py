@@ -18,7 +18,6 @@ from server.assignments.form import Sent, read_sent
 from server.assignments.page import assignment_page
 from server.assignments.tasks import course_progress, read_activity, tasks_in
 from server.courses.access import Reader, assignment_for, member_of, reader_of
-from server.courses.frame import read_frame
 from server.exercises.stored import figure_of, material_of
 from server.experiments.views import pinned_experiments
 from server.http.arrival import LARGEST_FORM
@@ -62,7 +61,6 @@ def show_course(course: str) -> str:
         news = news_in(session, who.id, here.course_id, _MOST_NEWS)
         announced = read_announcements(session, here)
         activity = None if here.is_staff else read_activity(session, tasks, who.id, now, zone_of(here.time_zone))
-        read_frame(session, who)
     progress = None if here.is_staff else course_progress(tasks)
     return render_template(
         "assignments/course.html", course=here, tasks=tasks, now=now, progress=progress, activity=activity, news=news,
@@ -140,7 +138,6 @@ def _page(
         asked = None if reader.course.is_staff else request_state(session, reader, assignment)
         pinned = pinned_experiments(session, assignment)
         announced = read_announcements(session, reader.course, assignment=assignment.slug)
-        read_frame(session, reader.viewer)
     mistake = sent.mistake if sent else None
     return render_template(
         "assignments/assignment.html",

@@ -89,18 +89,27 @@ def instructor_of(slug: str) -> Membership:
 
 def _membership(course: Course, role: Role) -> Membership:
     """A membership that outlives the database session. The links at the top of the page are this course's."""
-    page_in(course.slug)
+    page_in(course.slug, staff=is_staff(role))
     return Membership(course.id, course.slug, course.title, course.time_zone, course.archived_at is not None, role)
 
 
-def page_in(slug: str) -> None:
+@dataclass(frozen=True, slots=True)
+class PageCourse:
+    """The course of a page that its viewer may see. staff: whether the viewer is course staff."""
+
+    slug: str
+    staff: bool
+
+
+def page_in(slug: str, *, staff: bool) -> None:
     """Note the course of this page, for the links at the top. Its address may not name the course."""
-    setattr(g, _PAGE_COURSE, slug)
+    setattr(g, _PAGE_COURSE, PageCourse(slug, staff))
 
 
-def course_of_page() -> str:
-    """The course of this page; "" for none."""
-    return str(g.get(_PAGE_COURSE, ""))
+def course_of_page() -> PageCourse | None:
+    """The course of this page; None if the page has none, or before its access is decided."""
+    found: PageCourse | None = g.get(_PAGE_COURSE)
+    return found
 
 
 def reader_of(course: str, assignment: str) -> Reader:

@@ -9,8 +9,8 @@ from flask import Flask, g, request
 from sqlalchemy.orm import Session
 
 from server.accounts.access import Viewer, known_viewer, viewer_or_none
-from server.courses.access import course_of_page
-from server.courses.service import Attended, attended, find_attended
+from server.courses.access import PageCourse, course_of_page
+from server.courses.service import Attended, attended, find_attended, is_staff
 from server.http.site import site
 
 _COURSES = "frame_courses"
@@ -39,12 +39,11 @@ def site_links() -> tuple[Link, ...]:
         return ()
     if who.viewing is not None:
         return (_link("Assignments", f"/courses/{who.viewing.course}/", within=True),)
-    courses = _courses(who)
     links = [_link("Courses", "/")]
-    here = _here(who, courses)
+    here = _here(who)
     if here is not None:
         links.append(_link("Assignments", f"/courses/{here.slug}/", within=True))
-        if here.role != "student":
+        if here.staff:
             links.append(_link("Staff", f"/staff/{here.slug}/", within=True))
     if who.admin:
         links.append(_link("Fleet", "/fleet", within=True))
@@ -70,17 +69,18 @@ def _courses(who: Viewer) -> Sequence[Attended]:
         return read_frame(session, who)
 
 
-def _here(who: Viewer, courses: Sequence[Attended]) -> Attended | None:
+def _here(who: Viewer) -> PageCourse | None:
     """The course of the page. Elsewhere, the reader's only active course; None if they have several."""
-    slug = _in_address() or course_of_page()
-    if slug:
-        known = next((one for one in courses if one.slug == slug), None)
-        if known is None and who.admin:
-            with site().readers.begin() as session:
-                return find_attended(session, slug)
-        return known
-    going_on = [one for one in courses if not one.archived]
-    return going_on[0] if len(going_on) == 1 else None
+    slug, decided = _in_address(), course_of_page()
+    if decided is not None and slug in {"", decided.slug}:
+        return decided
+    courses = _courses(who)
+    found = [one for one in courses if (one.slug == slug if slug else not one.archived)]
+    if slug and not found and who.admin:
+        with site().readers.begin() as session:
+            known = find_attended(session, slug)
+        found = [] if known is None else [known]
+    return PageCourse(found[0].slug, staff=is_staff(found[0].role)) if len(found) == 1 else None
 
 
 def _in_address() -> str:

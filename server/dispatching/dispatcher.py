@@ -24,7 +24,7 @@ from server.dispatching.dispatch import Unsendable, message_of, room, take
 from server.experiments.progress import ExperimentRunner
 from server.fleet.service import copy_workers, live, slots
 from server.fleet.worker_keys import valid_keys
-from server.grading.attempts import claimed, locked_current, locked_free, ticket_of
+from server.grading.attempts import claimed, locked_current, ticket_of
 from server.grading.models import AttemptOutcome, Job, Step, StepState
 from server.grading.queue_order import IN_FLIGHT, QUEUED, queues_with
 from server.settings import Settings
@@ -153,11 +153,11 @@ class Dispatcher:
     def _write_claimed(self, found: Sequence[tuple[UnderWay, str]]) -> None:
         if not found:
             return
-        workers = {each.ticket.token: worker for each, worker in found}
+        workers = {each.ticket: worker for each, worker in found}
         with self._write.begin() as session:
             # Another process that holds the others ends their attempts, or writes the same.
-            for step in locked_free(session, workers):
-                claimed(session, step, workers[ticket_of(step).token], datetime.now(UTC))
+            for ticket, step in locked_current(session, workers, skip_locked=True).items():
+                claimed(session, step, workers[ticket], datetime.now(UTC))
 
     def _give_back(self, each: UnderWay) -> None:
         """Take a step from a lost worker.
@@ -165,7 +165,7 @@ class Dispatcher:
         The claim is revoked last: once the database has committed, a result of the old attempt no longer counts.
         """
         with self._write.begin() as session:
-            step = locked_current(session, each.ticket)
+            step = locked_current(session, [each.ticket]).get(each.ticket)
             if step is None:
                 return
             attempt = step.attempt
@@ -236,7 +236,7 @@ class Dispatcher:
 
     def _give_up(self, ticket: Ticket, why: str) -> None:
         with self._write.begin() as session:
-            step = locked_current(session, ticket)
+            step = locked_current(session, [ticket]).get(ticket)
             if step is None:
                 return
             attempt = step.attempt

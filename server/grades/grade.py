@@ -244,9 +244,10 @@ def own_grades(session: Session, assignments: Sequence[Assignment], person: int)
     }
 
 
-def decisions_of(
-    session: Session, assignments: Iterable[int], person: int
-) -> Mapping[int, tuple[Extension | None, Correction | None]]:
+Decisions = tuple[Extension | None, Correction | None]
+
+
+def decisions_of(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, Decisions]:
     """One person's extension and correction, by the assignments' IDs."""
     found = session.execute(_DECISIONS, {"assignments": list(assignments), "person": person})
     return {number: (extension, correction) for number, extension, correction in found}
@@ -263,6 +264,8 @@ _DECISIONS = (
 
 def rubric_grades_of(session: Session, assignments: Sequence[Assignment], person: int) -> Mapping[int, RubricGrade]:
     """What course staff gave one person by rubrics, by the assignments' IDs."""
+    if not any(one.rubric for one in assignments):
+        return {}
     found = _rubric_grades(session, assignments, RubricGrade.person_id == person)
     return {each.assignment_id: each for each in found}
 

@@ -7,7 +7,7 @@ from the caller.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
 from sqlalchemy import bindparam, select
@@ -39,8 +39,10 @@ def locked_job(session: Session, job: int) -> Job:
     return session.scalars(query.execution_options(populate_existing=True)).one()
 
 
+# Made once, because each result needs it.
 _CURRENT = (
     select(Step)
+    .where(Step.token.in_(bindparam("tokens", expanding=True)))
     .join(Step.job)
     .join(Job.exercise)
     .join(Step.present)
@@ -48,22 +50,21 @@ _CURRENT = (
     .order_by(Step.id)
     .execution_options(populate_existing=True)
 )
-# Made once, because each result needs it.
-_CURRENT_OF_A_TICKET = _CURRENT.where(
-    Step.job_id == bindparam("job"), Step.kind == bindparam("kind"), Step.token == bindparam("token")
-).with_for_update(of=(Step, Attempt, Job))
+_LOCKED = (Step, Attempt, Job)
+_CURRENT_LOCKED, _CURRENT_FREE = (_CURRENT.with_for_update(of=_LOCKED, skip_locked=skip) for skip in (False, True))
 
 
-def locked_current(session: Session, ticket: Ticket) -> Step | None:
-    """Lock the step of a ticket, its attempt and its job; None if the attempt is over."""
-    given = {"job": ticket.job, "kind": ticket.kind, "token": ticket.token}
-    return session.scalar(_CURRENT_OF_A_TICKET, given)
+def locked_current(
+    session: Session, tickets: Collection[Ticket], *, skip_locked: bool = False
+) -> Mapping[Ticket, Step]:
+    """Lock the steps of these tickets, their attempts and their jobs. Leaves out attempts that are over.
 
-
-def locked_free(session: Session, tokens: Collection[str]) -> Sequence[Step]:
-    """Lock the steps of these attempts as `locked_current` does, without those that another process has locked."""
-    query = _CURRENT.where(Step.token.in_(tokens))
-    return session.scalars(query.with_for_update(of=(Step, Attempt, Job), skip_locked=True)).all()
+    skip_locked: also leave out those that another process has locked
+    """
+    query = _CURRENT_FREE if skip_locked else _CURRENT_LOCKED
+    locked = session.scalars(query, {"tokens": [ticket.token for ticket in tickets]})
+    steps = {ticket_of(step): step for step in locked}
+    return {ticket: steps[ticket] for ticket in tickets if ticket in steps}
 
 
 def ticket_of(step: Step) -> Ticket:

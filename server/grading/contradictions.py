@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Integer, bindparam, select
-from sqlalchemy.orm import Session
+from sqlalchemy import BindParameter, bindparam, or_, select
+from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
 from server.audit.service import note, recent
@@ -42,48 +42,61 @@ class Contradiction:
         return "two workers graded the same source differently: " + ", ".join(said)
 
 
-# Made once, because each result needs it.
+_last, _job, _version = aliased(Job), aliased(Job), aliased(Exercise)
+_FINISHED: BindParameter[int] = bindparam("finished", expanding=True)
 _LAST_ALIKE = (
-    select(Job.id, Job.verdict)
+    select(_last.id)
     .where(
-        Job.source_digest == bindparam("source"),
-        Job.exercise_id.in_(select(Exercise.id).where(Exercise.digest == bindparam("exercise"))),
-        Job.device_class == bindparam("device_class"),
-        Job.arch == bindparam("arch"),
-        Job.tile.is_not_distinct_from(bindparam("tile", type_=Integer)),
-        Job.kind != JobKind.EXPERIMENT,
-        Job.state == JobState.DONE,
-        Job.verdict.not_in(_NEVER_COMPARED),
-        Job.id != bindparam("job"),
+        _last.source_digest == _job.source_digest,
+        _last.exercise_id.in_(select(Exercise.id).where(Exercise.digest == _version.digest)),
+        _last.device_class == _job.device_class,
+        _last.arch == _job.arch,
+        _last.tile.is_not_distinct_from(_job.tile),
+        _last.kind != JobKind.EXPERIMENT,
+        _last.state == JobState.DONE,
+        _last.verdict.not_in(_NEVER_COMPARED),
+        # Of two that end now, the second is compared with the first.
+        or_(_last.id.not_in(_FINISHED), _last.id < _job.id),
     )
-    .order_by(Job.ended_at.desc(), Job.id.desc())
+    .order_by(_last.ended_at.desc(), _last.id.desc())
     .limit(1)
+    .correlate(_job, _version)
+    .scalar_subquery()
+)
+# Made once, because each result needs it.
+_DIFFERENT = (
+    select(Job.id, _job.id)
+    .join_from(_job, _version, _version.id == _job.exercise_id)
+    .join(Job, Job.id == _LAST_ALIKE)
+    .where(_job.id.in_(_FINISHED), _job.verdict != Job.verdict)
+    .order_by(_job.id)
 )
 
 
-def note_contradiction(session: Session, job: Job, now: datetime) -> Contradiction | None:
-    """Compare a finished job with the last one of the same source, exercise and device; note a contradiction."""
-    if job.kind is JobKind.EXPERIMENT or job.verdict in _NEVER_COMPARED:
-        return None
-    given = {
-        "source": job.source_digest, "exercise": job.exercise.digest, "device_class": job.device_class,
-        "arch": job.arch, "tile": job.tile, "job": job.id,
-    }  # fmt: skip
-    last = session.execute(_LAST_ALIKE, given).first()
-    if last is None or last.verdict is job.verdict:
-        return None
-    other = session.get_one(Job, last.id)
-    pair = (_judgment(other, job), _judgment(job, other))
-    if not pair[0].worker or not pair[1].worker or pair[0].worker == pair[1].worker:
-        return None
-    contradiction = Contradiction(*pair, now)
+def note_contradictions(session: Session, finished: Collection[Job], now: datetime) -> Sequence[Contradiction]:
+    """Compare jobs that end now with the last ones of the same source, exercise and device; note contradictions."""
+    compared = [job.id for job in finished if job.kind is not JobKind.EXPERIMENT and job.verdict not in _NEVER_COMPARED]
+    if not compared:
+        return []
+    session.flush()
+    contradictions: list[Contradiction] = []
+    for first, second in session.execute(_DIFFERENT, {"finished": compared}).all():
+        contradictions += _compared(session, session.get_one(Job, first), session.get_one(Job, second), now)
+    return contradictions
+
+
+def _compared(session: Session, first: Job, second: Job, now: datetime) -> Sequence[Contradiction]:
+    pair = (_judgment(first, second), _judgment(second, first))
+    workers = {each.worker for each in pair}
+    if len(workers) == 1 or "" in workers:
+        return []
     for name, rival in (pair, pair[::-1]):
         note(
             session, None, _ACTION, f"worker {name.worker}", now=now,
             job=name.job, verdict=name.verdict, other_worker=rival.worker, other_job=rival.job,
             other_verdict=rival.verdict,
         )  # fmt: skip
-    return contradiction
+    return [Contradiction(*pair, now)]
 
 
 def recent_contradictions(session: Session, now: datetime) -> Sequence[Contradiction]:

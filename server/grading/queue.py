@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Protocol
 
-from sqlalchemy import Integer, Select, bindparam, func, or_, select
+from sqlalchemy import CompoundSelect, Integer, bindparam, func, literal_column, or_, select
 from sqlalchemy.orm import Session
 
 from server.fleet.service import at_once, known_slots
@@ -105,26 +105,23 @@ class _Line:
         return Place(ahead + 1, seconds, reason)
 
     def ahead(self, step: OpenStep) -> int:
+        sent, queued = self._ahead
         if step.state is StepState.SENT:
-            return self._sent.get(step.id, 0)
-        return len(self._sent) + self._queued.get(step.id, self._unlisted)
+            return sent.get(step.id, 0)
+        # An uncounted step is beyond the counted ones, or it was sent meanwhile.
+        return len(sent) + queued.get(step.id, COUNTED + 1 if COUNTED in queued.values() else 0)
 
     @cached_property
-    def _sent(self) -> Mapping[int, int]:
-        """The number of steps sent before each step that is sent but not started."""
-        numbers = self._session.scalars(_SENT, {"queue": self._queue})
-        return {number: ahead for ahead, number in enumerate(numbers)}
+    def _ahead(self) -> tuple[Mapping[int, int], Mapping[int, int]]:
+        """The number of steps sent before each step that is sent but not started.
 
-    @cached_property
-    def _queued(self) -> Mapping[int, int]:
-        """The number of steps queued before each of these steps, and before the last one that is counted."""
+        And the number of steps queued before each of these steps, and before the last one that is counted.
+        """
         given = {"queue": self._queue, "most": COUNTED + 1, "last": COUNTED, "steps": list(self._steps)}
-        return dict(self._session.execute(_AHEAD, given).all())
-
-    @property
-    def _unlisted(self) -> int:
-        """The number of steps before an uncounted step: it is beyond the counted ones, or it was sent meanwhile."""
-        return COUNTED + 1 if COUNTED in self._queued.values() else 0
+        found: tuple[dict[int, int], dict[int, int]] = {}, {}
+        for number, ahead, is_queued in self._session.execute(_AHEAD, given):
+            found[is_queued][number] = ahead
+        return found
 
     def _wait(self, ahead: int, since: datetime) -> tuple[float | None, str]:
         """Seconds until a slot is free after `ahead` steps, or None and the reason.
@@ -165,8 +162,15 @@ class _Line:
         return self._session.scalar(query) or datetime.min.replace(tzinfo=UTC)
 
 
-def _select_ahead() -> Select[Any]:
-    """The number of steps before each of some queued steps, and the step with the number `last`."""
+def _select_ahead() -> CompoundSelect[Any]:
+    """The number of steps before each step that is sent but not started, and before some queued steps.
+
+    Also before the queued step with the number `last`. The third column is 1 for queued steps.
+    """
+    earlier = func.row_number().over(order_by=(Step.sent_at, Step.id)) - 1
+    sent = select(Step.id, earlier, literal_column("0", Integer)).where(
+        Step.queue == bindparam("queue"), IN_FLIGHT, Step.state == StepState.SENT
+    )
     order = (Step.priority, Step.turn, Step.id)
     queued = select(*order).where(Step.queue == bindparam("queue"), QUEUED)
     # The limit keeps the cost of a page the same for any length of the queue.
@@ -174,15 +178,10 @@ def _select_ahead() -> Select[Any]:
     ahead = func.row_number().over(order_by=(first.c.priority, first.c.turn, first.c.id)) - 1
     counted = select(first.c.id, ahead.label("ahead")).subquery()
     wanted = or_(counted.c.id.in_(bindparam("steps", expanding=True)), counted.c.ahead == bindparam("last"))
-    return select(counted).where(wanted)
+    return sent.union_all(select(counted, literal_column("1", Integer)).where(wanted))
 
 
 _AHEAD = _select_ahead()
-_SENT = (
-    select(Step.id)
-    .where(Step.queue == bindparam("queue"), IN_FLIGHT, Step.state == StepState.SENT)
-    .order_by(Step.sent_at, Step.id)
-)
 
 _SILENT = "The workers haven't reported lately. Nothing is lost; grading continues when they answer."
 _NOT_TAKEN = "A worker is free but hasn't started this submission. Nothing is lost; it keeps its place."

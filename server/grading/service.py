@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, insert, select
 from sqlalchemy.orm import Session
 
-from server.database.upsert import insert_into
+from server.database.upsert import add
 from server.grading.attempts import ticket_of
 from server.grading.changed_check import ChangedCheck, pack_changed
 from server.grading.models import Attempt, Job, JobKind, Priority, Result, Source, Step
@@ -134,7 +134,11 @@ def delete_jobs(session: Session, which: ColumnElement[bool]) -> list[Ticket]:
 
 
 def keep_source(session: Session, digest: str, content: bytes, now: datetime) -> str:
-    """Store a source unless it is stored already, also if two requests bring it at once. Returns its digest."""
-    row = {"digest": digest, "content": content, "added_at": now}
-    session.execute(insert_into(session, Source).values(**row).on_conflict_do_nothing())
+    """Store a source unless it is stored already. Returns its digest."""
+    add_source(session, digest, content, now)
     return digest
+
+
+def add_source(session: Session, digest: str, content: bytes, now: datetime) -> bool:
+    """Store a source, also if two requests bring it at once. Returns whether it is new."""
+    return add(session, Source, {"digest": digest, "content": content, "added_at": now})

@@ -17,7 +17,6 @@ from server.accounts.models import Person
 from server.accounts.views import go
 from server.assignments.tasks import CourseBar, course_bar, task_of
 from server.courses.access import Reader, assignment_for, reader_of
-from server.courses.frame import read_frame
 from server.courses.models import Assignment
 from server.history.chart import chart
 from server.history.comparison import Compared, Figure, compared, figures
@@ -127,7 +126,6 @@ def show_history(slug: str, assignment: str) -> str:
         own = person == reader.viewer.id
         asked = Asked(own=own, staff=reader.course.is_staff, page=_page(), names=_names())
         history = history_of(session, found, person, task.deadlines, task.grade, asked)
-        read_frame(session, reader.viewer)
     rows, charted = history.rows, history.charted
     known = {attempt.public_id: attempt for attempt in history.attempts}
     newest = [row.public_id for row in rows[:2]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
 from flask import request
@@ -52,7 +53,8 @@ def read_body(cls: type[T], body: bytes, unlimited: Collection[str] = ()) -> T:
 
     unlimited: fields whose limits the caller checks
     """
-    hints = get_type_hints(cls, include_extras=True)
+    asked_for: Any = cls  # mypy takes a type[T] for unhashable
+    hints = _hints(asked_for)
     asked = json_object(body, tuple(hints))
     try:
         values = from_plain(cls, asked, lenient=True)
@@ -67,6 +69,11 @@ def read_body(cls: type[T], body: bytes, unlimited: Collection[str] = ()) -> T:
         if name not in unlimited and (fault := fault_of(getattr(values, name), hint)):
             raise invalid(f"`{name}` {fault}.")
     return values
+
+
+@cache
+def _hints(cls: Any) -> Mapping[str, Any]:
+    return get_type_hints(cls, include_extras=True)
 
 
 def invalid(detail: str) -> Refused:

@@ -1,7 +1,8 @@
 """The recorder: takes results from the broker and writes them. Several may run at once.
 
-A result is acknowledged once the database has it. While the database is unavailable, the task waits. A recorder that
-stops meanwhile returns the message to the broker. A result that can never be written ends its attempt.
+It writes what waits in one transaction. If that fails, it writes each result alone. A claim is settled once the
+database has the result, and until then its worker keeps the result. While the database is unavailable, results wait. A
+recorder that stops meanwhile returns them to the broker. A result that can never be written ends its attempt.
 """
 
 from __future__ import annotations
@@ -10,12 +11,10 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from celery import Celery
-from celery.exceptions import Reject
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -25,17 +24,8 @@ from server.database.faults import Outlook, explained, outlook
 from server.dispatching.process_loop import Outage, hope_of, named
 from server.grading.contradictions import Contradiction
 from server.recording.origin import Distrust, Distrusted, WorkerKeys
-from server.recording.record import (
-    REFUSAL_PAUSE,
-    Recorded,
-    Unread,
-    give_back,
-    read_result,
-    record,
-    record_fault,
-    refuse,
-)
-from worker.contract.broker import RECORD_TASK
+from server.recording.record import REFUSAL_PAUSE, Letter, Recorded, Unread, read_result, record_all, record_fault
+from worker.contract.broker import Inbox, body_in
 from worker.contract.claims import Claims
 from worker.contract.credential import Sealed, unseal
 from worker.contract.messages import MessageError, StepKind, StepResult, Ticket
@@ -55,14 +45,37 @@ after the first one, the wait is shorter.
 
 Together these are 20 minutes, enough to finish an upgrade. After that, each try uses one of the step's attempts."""
 
+MOST = 32
+READ_SECONDS = 0.05
+"""A transaction takes at most MOST results. It takes no more once reading them has lasted this long. So large results,
+which may be hostile, are written nearly alone."""
+
+_WAIT_SECONDS = 1.0
 _MOST_KNOWN = 10_000
 
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A result from the broker. message: as it was there."""
+
+    message: str
+    sealed: Sealed
+    read: StepResult | Unread
+
+    @property
+    def ticket(self) -> Ticket:
+        return self.read.ticket
+
+    @property
+    def step(self) -> tuple[int, StepKind]:
+        return self.ticket.job, self.ticket.kind
+
+
 @dataclass(slots=True)
 class Recorder:
-    """The task that takes results.
+    """Takes results and writes them.
 
     late: called for each result that no longer counts
     contradicted: called for two workers' verdicts that differ
@@ -79,39 +92,48 @@ class Recorder:
     _keys: WorkerKeys = field(init=False)
     _sessions: Sessions = field(init=False)
     _database: Outage = field(default_factory=lambda: Outage("the database"))
+    _broker: Outage = field(default_factory=lambda: Outage("the broker"))
     _returned: Counter[tuple[int, StepKind]] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self._sessions = sessions(self.engine)
         self._keys = WorkerKeys(self._sessions)
 
-    def register(self, app: Celery) -> None:
-        def take(body: object) -> None:
-            if not self.run(body):
-                raise Reject("this recorder stops", requeue=True)
+    def run(self, inbox: Inbox) -> None:
+        """Write all results that come, until `stop` is set."""
+        while not self.stop.is_set():
+            self.heartbeat.beat()
+            try:
+                unwritten = self.write(read(inbox.waiting(_WAIT_SECONDS)))
+                inbox.put_back([each.message for each in unwritten])
+            except ConnectionError as error:
+                self.stop.wait(self._broker.failed(error))
+            else:
+                self._broker.over()
 
-        app.task(name=RECORD_TASK)(take)
+    def write(self, results: Sequence[Received]) -> Sequence[Received]:
+        """Write these results, whatever they hold. Returns the unwritten ones if the recorder stops first."""
+        if len(results) > 1:
+            try:
+                self._record(results)
+            except Exception as error:  # noqa: BLE001 - alone, the result at fault shows it again
+                logger.warning("writing %d results one by one: %s", len(results), named(error))
+            else:
+                self._settle(results)
+                return []
+        for number, each in enumerate(results):
+            if not self._written(each):
+                return results[number:]
+            self._settle([each])
+        return []
 
-    def run(self, body: object) -> bool:
-        """Write the result in a message, whatever it holds. Returns False if the recorder stops first."""
-        sealed = unseal(body)
-        try:
-            read = read_result(sealed.body)
-        except MessageError as error:
-            logger.error("dropped an unreadable result: %s", error)  # noqa: TRY400 - no trace is needed
-            return True
-        if not self._written(read, sealed):
-            return False
-        self._settle(read.ticket)
-        return True
-
-    def _written(self, read: StepResult | Unread, sealed: Sealed) -> bool:
+    def _written(self, result: Received) -> bool:
         """Write it, however long the database is unavailable. Returns False if the recorder stops first."""
         tries = 0
         while True:
             try:
                 with explained(self.engine):
-                    self._write(read, sealed, last=tries >= TRIES)
+                    self._write(result, last=tries >= TRIES)
             except (DatabaseUnavailable, DBAPIError) as error:
                 # An outage may last for hours. Only faults that may never pass are counted.
                 tries += hope_of(error) is not Outlook.PASSES
@@ -126,10 +148,10 @@ class Recorder:
             if self.stop.wait(wait):
                 return False
 
-    def _write(self, read: StepResult | Unread, sealed: Sealed, *, last: bool) -> None:
+    def _write(self, result: Received, *, last: bool) -> None:
         """last: whether an unknown fault ends the attempt instead of being tried again."""
         try:
-            outcome = self._record(read, sealed)
+            self._record([result])
         # `explained` turns this into an unavailable database, so the result is tried again.
         except PoolTimeout:
             raise
@@ -139,50 +161,49 @@ class Recorder:
                 if hope is Outlook.PASSES or (hope is Outlook.UNKNOWN and not last):
                     raise
             # The same error would come with every copy of the message.
-            logger.exception("the result of job %d cannot be recorded, so its attempt ends", read.ticket.job)
-            record_fault(self._sessions, read.ticket, f"its result cannot be recorded: {named(error)}")
-        else:
-            if outcome is Recorded.FENCED:
-                self.late()
+            logger.exception("the result of job %d cannot be recorded, so its attempt ends", result.ticket.job)
+            record_fault(self._sessions, result.ticket, f"its result cannot be recorded: {named(error)}")
 
-    def _record(self, read: StepResult | Unread, sealed: Sealed) -> Recorded:
-        returns = self._returned[_step(read)]
+    def _record(self, results: Sequence[Received]) -> None:
+        """Write all of them, or none."""
+        entries, contradictions = record_all(self._sessions, [self._letter(each) for each in results])
+        for contradiction in contradictions:
+            self.contradicted(contradiction)
+        for result, entry in zip(results, entries, strict=True):
+            if entry.distrust is not None:
+                self.distrusted(entry.distrust)
+            elif entry.outcome is Recorded.FENCED:
+                self.late()
+            other_version = isinstance(result.read, Unread) and result.read.other_version
+            if entry.outcome is Recorded.REFUSED or (entry.outcome is Recorded.AGAIN and other_version):
+                if len(self._returned) >= _MOST_KNOWN:
+                    # This bounds the memory. A forgotten step only gets some more returns.
+                    self._returned.clear()
+                self._returned[result.step] += 1
+
+    def _letter(self, result: Received) -> Letter:
+        read, returns = result.read, self._returned[result.step]
         refused_pause = None if returns >= RETURNS else RETURN_PAUSE if returns else REFUSAL_PAUSE
         # During an upgrade, both versions run. That must not end jobs with a system error.
-        if isinstance(read, Unread) and read.other_version:
-            if returns < RETURNS:
-                return self._counted(read, give_back(self._sessions, read, RETURN_PAUSE))
-            return self._unreadable(read)
-        try:
-            origin = self._keys.origin(sealed)
-        except Distrusted as found:
-            outcome = refuse(self._sessions, read.ticket, sealed.name, found.why, pause=refused_pause)
-            self.distrusted(found.why)
-            return self._counted(read, outcome)
+        if isinstance(read, Unread) and read.other_version and returns < RETURNS:
+            back = StepResult(read.ticket, "", None, fault=f"given back: {read.why}", given_back=True)
+            return Letter(back, pause=RETURN_PAUSE)
+        origin = None
+        if not (isinstance(read, Unread) and read.other_version):
+            try:
+                origin = self._keys.origin(result.sealed)
+            except Distrusted as found:
+                nothing = StepResult(read.ticket, result.sealed.name, None)
+                return Letter(nothing, distrust=found.why, refused_pause=refused_pause)
         if isinstance(read, Unread):
-            return self._unreadable(read)
-        outcome = record(
-            self._sessions, read, contradicted=self.contradicted, origin=origin, distrusted=self.distrusted,
-            refused_pause=refused_pause,
-        )  # fmt: skip
-        return self._counted(read, outcome)
+            return Letter(StepResult(read.ticket, "", None, fault=f"its result cannot be read: {read.why}"))
+        return Letter(read, origin, refused_pause=refused_pause)
 
-    def _unreadable(self, read: Unread) -> Recorded:
-        return record_fault(self._sessions, read.ticket, f"its result cannot be read: {read.why}")
-
-    def _counted(self, read: StepResult | Unread, outcome: Recorded) -> Recorded:
-        if outcome is Recorded.REFUSED or (outcome is Recorded.AGAIN and isinstance(read, Unread)):
-            if len(self._returned) >= _MOST_KNOWN:
-                # This bounds the memory. A forgotten step only gets some more returns.
-                self._returned.clear()
-            self._returned[_step(read)] += 1
-        return outcome
-
-    def _settle(self, ticket: Ticket) -> None:
-        """Tell the worker that its result is recorded. A worker that misses this sends its result again."""
+    def _settle(self, results: Sequence[Received]) -> None:
+        """Tell the workers that their results are recorded. A worker that misses this sends its result again."""
         for last in (*[False] * (SETTLE_TRIES - 1), True):
             try:
-                self.claims.settle(ticket)
+                self.claims.settle(*(each.ticket for each in results))
             except ConnectionError as error:
                 if last:
                     logger.warning("could not tell a worker that its result is recorded: %s", error)
@@ -192,5 +213,17 @@ class Recorder:
                 return
 
 
-def _step(read: StepResult | Unread) -> tuple[int, StepKind]:
-    return read.ticket.job, read.ticket.kind
+def read(messages: Iterable[str]) -> Sequence[Received]:
+    """Read the first of these messages. Drops unreadable ones."""
+    results: list[Received] = []
+    began = 0.0
+    for message in messages:
+        began = began or time.monotonic()
+        try:
+            sealed = unseal(body_in(message))
+            results.append(Received(message, sealed, read_result(sealed.body)))
+        except MessageError as error:
+            logger.error("dropped an unreadable result: %s", error)  # noqa: TRY400 - no trace is needed
+        if len(results) == MOST or time.monotonic() - began >= READ_SECONDS:
+            break
+    return results

@@ -27,14 +27,6 @@ def requests_for(session: Session, submission_id: int) -> Sequence[RegradeReques
     return session.scalars(query.options(joinedload(RegradeRequest.answerer)).order_by(RegradeRequest.id.desc())).all()
 
 
-def request_state(session: Session, submission_id: int) -> str:
-    """The state of a submission's newest request: open, granted or refused; "" for none."""
-    newest = next(iter(requests_for(session, submission_id)), None)
-    if newest is None:
-        return ""
-    return "open" if newest.granted is None else "granted" if newest.granted else "refused"
-
-
 def requests_in(
     session: Session, course_id: int, limit: int, *, answered: bool = False
 ) -> tuple[Sequence[RegradeRequest], int]:

@@ -27,7 +27,7 @@ from server.grading.service import delete_jobs
 from server.standings.service import rebuild, recompute_all
 from server.submissions.changes import NotPossible, regrade_others, regrade_staged
 from server.submissions.models import StagedRegrade, Submission
-from server.submissions.verdicts import judged_job_id, judged_verdict, update_judged_job
+from server.submissions.verdicts import judged_job_id, judged_verdict, update_judged_jobs
 from worker.contract.messages import Ticket
 
 
@@ -177,8 +177,7 @@ def apply(session: Session, assignment: Assignment, actor: Person | None, now: d
     session.delete(staged)
     session.flush()
     session.expire_all()
-    for job in errors:
-        update_judged_job(session, job)
+    update_judged_jobs(session, errors)
     if version is None:
         recompute_all(session, assignment, lines)
     else:

@@ -14,7 +14,6 @@ from server.audit.service import note
 from server.courses.models import Course, Role
 from server.courses.service import CourseError, is_staff, role_in
 from server.experiments.queries import visible_experiment
-from server.http.site import site
 from server.submissions.models import Submission
 
 _BLUEPRINTS = {
@@ -46,7 +45,7 @@ def end_view(session: Session, course_id: int, actor: Person, session_id: int) -
     note(session, actor, "member.view_ended", f"person {actor.id}", course_id=course_id)
 
 
-def view_as(found: SignedIn) -> tuple[Viewer, bool] | None:
+def view_as(session: Session, found: SignedIn) -> tuple[Viewer, bool] | None:
     """The student of the session's view, and whether the request belongs to it. None for the real person's own.
 
     Each request asks again whether the real person is staff of the course, and the other one a student.
@@ -54,13 +53,12 @@ def view_as(found: SignedIn) -> tuple[Viewer, bool] | None:
     if found.viewing is None or request.endpoint in _OWN:
         return None
     number, course_id = found.viewing
-    with site().readers.begin() as session:
-        course = session.get(Course, course_id)
-        person = _student(session, course_id, number)
-        if course is None or person is None or not is_staff(role_in(session, found.person.id, course_id)):
-            return None
-        allowed = request.method in {"GET", "HEAD"} and _belongs(session, course, number)
-    viewing = Viewing(found.person.name, course.slug)
+    course = session.get(Course, course_id)
+    person = _student(session, course_id, number)
+    if course is None or person is None or not is_staff(role_in(session, found.person_id, course_id)):
+        return None
+    allowed = request.method in {"GET", "HEAD"} and _belongs(session, course, number)
+    viewing = Viewing(found.name, course.slug)
     return Viewer(
         person.id, person.name, person.email, False, person.time_zone, found.session_id, viewing=viewing
     ), allowed  # fmt: skip

@@ -72,7 +72,7 @@ def least(number: int) -> float:
     return value if ordered >= 0 else -value
 
 
-Changes = Mapping[tuple[BoardKey, int, bool], int]
+Changes = Counter[tuple[BoardKey, int, bool]]
 """How many lines more or fewer: by leaderboard, bucket and whether they are listed."""
 
 

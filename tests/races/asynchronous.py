@@ -120,6 +120,7 @@ class _Barrier:
 
     started: whether threads have arrived at its present phase; then the next step waits for it
     line: of the last copy that reports to it
+    longest: the most phases of a former life
     """
 
     number: int
@@ -127,6 +128,7 @@ class _Barrier:
     arrive: str
     wait: str
     life: int = 0
+    longest: int = 0
     phase: int = 0
     started: bool = False
     line: int = 0
@@ -134,6 +136,14 @@ class _Barrier:
     @property
     def key(self) -> Phase:
         return (self.number, self.life), self.phase
+
+    @property
+    def overtaken(self) -> bool:
+        return self.wait != self.arrive and max(self.longest, self.phase) > 1
+
+    def restart(self) -> None:
+        self.longest = max(self.longest, self.phase)
+        self.life, self.phase = self.life + 1, 0
 
 
 @dataclass(slots=True)
@@ -469,7 +479,7 @@ class _Draft:
             event = Begin(line, (_BARRIERS, barrier.number, 1))
             self.step("t == 0", f"INVAL({barrier.number});", event)
         self.initialise(barrier)
-        barrier.life, barrier.phase = barrier.life + 1, 0
+        barrier.restart()
         if self.chance(0.5):
             self.step("t == 0", 'DO("fence.mbarrier_init.release.cluster");', BeginFence())
         self.meet_somehow(barrier)
@@ -557,5 +567,5 @@ def generate(seed: int, first_line: int = 1) -> Program:
     left = draft.end()
     different = draft.blocks if any("b == 0" in line for line in draft.lines) else 1
     events = {b: {place: each for place, each in draft.events.items() if place[0] == b} for b in range(different)}
-    overtaken = any(each.phase > 1 and each.wait != each.arrive for each in (*draft.syncs, *draft.loads))
+    overtaken = any(each.overtaken for each in (*draft.syncs, *draft.loads))
     return Program(seed, draft.blocks, draft.threads, tuple(draft.lines), events, left, looks, overtaken)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -24,6 +26,7 @@ from server.fleet.worker_keys import register_key
 from server.grading.attempts import ticket_of
 from server.grading.models import Job, Result, Step
 from server.recording.origin import submitted_digest
+from server.recording.recorder import Recorder, read
 from server.submissions.models import Mode, Submission
 from server.submissions.service import Accepted, SubmissionInput, accept
 from server.submissions.source import read_source
@@ -224,6 +227,16 @@ def signed(made: Sessions, result: StepResult) -> str:
     with made.begin() as session:
         register_key(session, as_worker("redis://127.0.0.1/0"), NOW)
     return seal(A_WORKER, encode(result))
+
+
+def in_broker(body: object) -> str:
+    """A task with this argument, as it waits in the broker."""
+    return json.dumps({"body": b64encode(json.dumps([[body], {}, {}]).encode()).decode()})
+
+
+def written(recorder: Recorder, *bodies: object) -> bool:
+    """Let it write the results in these messages. Returns whether it did."""
+    return not recorder.write(read([in_broker(body) for body in bodies]))
 
 
 def later(seconds: float) -> datetime:

@@ -5,11 +5,13 @@ All waits are bounded, except that a Celery worker waits for its broker to come 
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import json
 import re
 import ssl
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ from kombu.exceptions import KombuError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from worker.contract.messages import RESULTS_QUEUE, StepMessage, encode
+from worker.contract.messages import RESULTS_QUEUE, MessageError, StepMessage, encode
 
 STEP_TASK = "tilelab.step"
 RECORD_TASK = "tilelab.record"
@@ -276,6 +278,44 @@ class ResultSender:
 
     def close(self) -> None:
         self._sender.close()
+
+
+class Inbox:
+    """Takes messages out of a queue. None is acknowledged: who sent it keeps it until its claim is settled."""
+
+    def __init__(self, client: redis.Redis, queue: str) -> None:
+        self._client, self._queue = client, queue
+
+    def waiting(self, seconds: float) -> Iterator[str]:
+        """The messages that wait, each taken as it is read; waits this long for the first. Raises BrokerUnavailable."""
+        taken = self._taken(lambda: (self._client.brpop([self._queue], seconds) or (None, None))[1])
+        with contextlib.suppress(BrokerUnavailable):  # the next call raises it
+            while taken is not None:
+                yield taken
+                taken = self._taken(lambda: self._client.rpop(self._queue))
+
+    def put_back(self, messages: Sequence[str]) -> None:
+        """Let these be the next messages again. Raises BrokerUnavailable."""
+        with broker_errors(self._client):
+            if messages:
+                self._client.rpush(self._queue, *messages[::-1])
+
+    def _taken(self, take: Callable[[], Any]) -> str | None:
+        with broker_errors(self._client):
+            try:
+                message: str | None = take()
+            except UnicodeDecodeError:  # nothing that Celery has written
+                return ""
+        return message
+
+
+def body_in(message: str) -> object:
+    """The only argument of the task in a message. Raises MessageError."""
+    try:
+        (body,), _, _ = json.loads(base64.b64decode(json.loads(message)["body"]))
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        raise MessageError(f"not a task with one argument: {error}") from error
+    return body
 
 
 _ERRORS = (redis.RedisError, KombuError, OSError, EOFError)

@@ -38,7 +38,7 @@ def consume(app: Celery, queue: str, name: str, beat: Callable[[], None] = lambd
     # Celery repeats this warning at every lost connection, and celery_app decided against its advice
     warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
     keep_own_tasks(app)
-    # A worker may not write to a queue, so it returns nothing as it ends. The recorder has another QoS, which does.
+    # A worker may not write to a queue, so it returns nothing as it ends.
     virtual.QoS.restore_at_shutdown = False
     app.Task.Request = _Taken  # type: ignore[assignment] # celery-types knows only the name of a class
     trace.setup_worker_optimizations(app, name)
@@ -86,7 +86,6 @@ class _Patient(Consumer):
 
         def take(message: Any) -> None:
             try:
-                _check_plain(message)
                 handle(message)
             except of_the_broker:
                 raise
@@ -118,17 +117,6 @@ class _Patient(Consumer):
 
         conn.ensure_connection = patiently
         return super().ensure_connected(conn)
-
-
-def _check_plain(message: Any) -> None:
-    """Raise ValueError for a message that makes Celery send further messages after its task.
-
-    Its sender may not write to other queues, but this process may.
-    """
-    payload = message.payload
-    further = payload[2] if isinstance(payload, list) and len(payload) == 3 else None
-    if not isinstance(further, dict) or any(further.values()):
-        raise ValueError("it orders further messages, or isn't a task")
 
 
 class _Taken(Request):

@@ -46,10 +46,10 @@ class Claims(Protocol):
             Otherwise Redis has lost it, and this writes it again.
         """
 
-    def settle(self, ticket: Ticket) -> None:
-        """Mark an attempt whose result is in the database or finally refused, so that it isn't sent again.
+    def settle(self, *tickets: Ticket) -> None:
+        """Mark attempts whose results are in the database or finally refused, so that they aren't sent again.
 
-        Pages that watch the job learn that it changed.
+        Pages that watch the jobs learn that they changed.
         """
 
     def revoke(self, ticket: Ticket) -> None:

@@ -38,11 +38,11 @@ class RedisClaims:
                 self._client.pexpire(key, milliseconds, gt=True)
         return held == mine or (held is None and not overslept)
 
-    def settle(self, ticket: Ticket) -> None:
-        self._bury(ticket, Stand.SETTLED)
+    def settle(self, *tickets: Ticket) -> None:
+        self._bury(tickets, Stand.SETTLED)
 
     def revoke(self, ticket: Ticket) -> None:
-        self._bury(ticket, Stand.REVOKED)
+        self._bury([ticket], Stand.REVOKED)
 
     def look(self, tickets: Sequence[Ticket]) -> list[Claim]:
         if not tickets:
@@ -52,11 +52,12 @@ class RedisClaims:
         assert isinstance(said, list)
         return [_read(value) for value in said]
 
-    def _bury(self, ticket: Ticket, stand: Stand) -> None:
-        with broker_errors(self._client), self._client.pipeline(transaction=False) as both:
-            both.set(_key(ticket), stand.value, ex=TOMBSTONE_SECONDS)
-            both.publish(channel(ticket.job), ENDED)
-            both.execute()
+    def _bury(self, tickets: Sequence[Ticket], stand: Stand) -> None:
+        with broker_errors(self._client), self._client.pipeline(transaction=False) as together:
+            for ticket in tickets:
+                together.set(_key(ticket), stand.value, ex=TOMBSTONE_SECONDS)
+                together.publish(channel(ticket.job), ENDED)
+            together.execute()
 
 
 def _key(ticket: Ticket) -> str:

@@ -40,7 +40,7 @@ from kernels.facts import Facts, Incomplete, Mistake
 from kernels.verdict import Example, Severity, Verdict
 from kernels.wording import plural
 
-_RANKS = 0xFFFF
+_RANKS, _NO_WORD = 0xFFFF, -1
 _VALID = "the present one of its barrier or the one before"
 
 
@@ -205,6 +205,7 @@ class Mbarriers:
             )
         while self.end_copies():
             pass
+        self._check_invalidated(use, part)
         first = self._next_lives(part) << LIFE_BITS
         self._set(part, States(sources, sources, first))
         self._bytes.clear(part)
@@ -462,6 +463,31 @@ class Mbarriers:
         if (other := part.owners != part.lanes % self._machine.shape.blocks).any():
             self._stop(use, part.lanes[other], "it uses another block's barrier for more than an arrival")
 
+    def _check_invalidated(self, use: MbarrierUse, part: Part) -> None:
+        """Note a barrier that is initialised again while it still is one. PTX leaves that open, but GPUs do it."""
+        states, valid = self._read(part)
+        still = np.zeros(len(part.lanes), np.bool_)
+        for words, here, columns in self._kept(part):
+            still[here] = (words[columns] == states.words[here]) & (words[columns] != _NO_WORD)
+        if valid is not None:
+            still &= valid
+        if not still.any():
+            return
+        again = part.some(still)
+
+        def describe() -> Described:
+            lane, name = int(again.lanes[0]), barrier_name(again.allocation, int(again.offsets[0]))
+            block, thread = self._machine.geometry.who(lane)
+            message = (
+                f"{self._machine.geometry.lane_name(lane)} initialises `{name}` again, although it is still a barrier. "
+                "PTX doesn't define what happens then. End it with `mbarrier.inval` first."
+            )
+            return Example.at(name, block, (thread,)), message, Facts(Mistake.STILL_BARRIER)
+
+        self._machine.findings.add(
+            Verdict.BARRIER_DIVERGENCE, use.instruction.line, len(again.lanes), describe, severity=Severity.WARNING
+        )
+
     def _check_arrivals(self, use: MbarrierUse, part: Part, states: States, total: Counts, sources: Counts) -> None:
         if (bad := sources < 1).any():
             self._stop(use, part.lanes[bad], "it arrives at a barrier in shared memory with a count below 1")
@@ -542,7 +568,7 @@ class Mbarriers:
             here = part.offsets == offset
             place = part.allocation.name, offset
             if place not in self._words:
-                self._words[place] = np.full(self._machine.shape.blocks, -1, np.int64)
+                self._words[place] = np.full(self._machine.shape.blocks, _NO_WORD, np.int64)
             yield self._words[place], here, columns[here]
 
     def _barriers(self, part: Part) -> Counts:

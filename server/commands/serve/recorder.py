@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import signal
-import socket
-import sys
 import threading
 from functools import partial
 from pathlib import Path
@@ -19,7 +15,7 @@ from worker.commands.root import tell_option
 logger = logging.getLogger(__name__)
 
 
-@click.command(epilog="Exit code: 0 ended on request, 1 ended by itself, 2 wrong use, 3 invalid setting.")
+@click.command(epilog="Exit code: 0 ended on request, 2 wrong use, 3 invalid setting.")
 @click.option(
     "--heartbeat",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -35,12 +31,11 @@ def recorder(heartbeat: Path | None, tell: int | None) -> None:
     Example:
       tilelab serve recorder --heartbeat /run/tilelab/recorder
     """
-    from server.dispatching.process_loop import wait_for_database
+    from server.dispatching.process_loop import on_signals, wait_for_database
     from server.grading.fleet_state import order_tests
     from server.operations.presence import Presence
     from server.recording.recorder import Recorder
-    from worker.contract.broker import celery_app, connect_redis
-    from worker.contract.celery_consumer import consume, stop_consuming
+    from worker.contract.broker import Inbox, connect_redis
     from worker.contract.messages import RESULTS_QUEUE
     from worker.contract.redis_claims import RedisClaims
     from worker.contract.redis_fleet import RedisFleet
@@ -48,27 +43,15 @@ def recorder(heartbeat: Path | None, tell: int | None) -> None:
 
     settings, engine = database_from("recorder")
     address = redis_address(settings)
-    app = celery_app(address)
     presence = Presence(connect_redis(address), "recorder")
     beat = Heartbeat(heartbeat, presence.tell, tell)
     stop = threading.Event()
     tests = partial(order_tests, RedisFleet(connect_redis(address)))
-    Recorder(
+    results = Recorder(
         engine, RedisClaims(connect_redis(address)), beat, stop, presence.came_late, tests, presence.distrusted
-    ).register(app)
-
-    def end(*_: object) -> None:
-        stop.set()
-        stop_consuming()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, end)
+    )
+    on_signals(stop)
     logger.info("recording")
-    well = True
     if wait_for_database(engine, stop, beat):
-        well = consume(app, RESULTS_QUEUE, f"recorder-{os.getpid()}@{socket.gethostname()}", beat.beat)
+        results.run(Inbox(connect_redis(address), RESULTS_QUEUE))
     engine.dispose()
-    if not stop.is_set():
-        how = "" if well else " after it dropped an unreadable message"
-        logger.error("the recorder ended by itself%s; start it again to continue", how)
-        sys.exit(1)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, select
+from sqlalchemy import Row, bindparam, select
 from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
@@ -33,6 +33,7 @@ class StepStatus:
     queued_at: datetime
     sent_at: datetime | None
     started_at: datetime | None
+    ended_at: datetime | None
     seconds: float | None
 
 
@@ -73,7 +74,7 @@ class SubmissionStatus:
 def read_statuses(session: Session, submissions: Collection[int], now: datetime) -> Mapping[int, SubmissionStatus]:
     """Read the status of each submission by its ID, without deleted ones."""
     rows: dict[int, list[Row[*tuple[Any, ...]]]] = defaultdict(list)
-    for row in session.execute(_ROWS.where(Submission.id.in_(submissions))):
+    for row in session.execute(_ROWS, {"submissions": list(submissions)}):
         rows[row.submission_id].append(row)
     jobs = {number: _job(steps) for number, steps in rows.items()}
     waiting = [step for job in jobs.values() if not job.over and (step := job.open_step) is not None]
@@ -81,30 +82,38 @@ def read_statuses(session: Session, submissions: Collection[int], now: datetime)
     return {number: _placed(job, positions) for number, job in jobs.items()}
 
 
+_STEP = (
+    Step.id, Step.kind, Step.state, Step.queue, Step.attempt, Step.queued_at, Step.sent_at, Step.started_at,
+    Step.ended_at, Step.seconds,
+)  # fmt: skip
 _Judged = aliased(Job)
 _ROWS = (
     select(
         Submission.id.label("submission_id"), Job.id.label("job_id"), Job.kind.label("job_kind"),
-        Job.state.label("job_state"), _Judged.verdict, Job.device_class, Step.id, Step.kind, Step.state, Step.queue,
-        Step.attempt, Step.queued_at, Step.sent_at, Step.started_at, Step.seconds,
+        Job.state.label("job_state"), _Judged.verdict, Job.device_class, *_STEP,
     )
     .select_from(Submission)
     .join(Job, Job.id == latest_job_id())
     .join(Step, Step.job_id == Job.id)
     .outerjoin(_Judged, _Judged.id == Submission.judged_job_id)
+    .where(Submission.id.in_(bindparam("submissions", expanding=True)))
     .order_by(Step.id)
 )  # fmt: skip
 
 
 def _job(rows: list[Row[*tuple[Any, ...]]]) -> SubmissionStatus:
     first = rows[0]
-    steps = tuple(
-        StepStatus(
-            row.id, row.kind, row.state, row.queue, row.attempt, row.queued_at, row.sent_at, row.started_at, row.seconds
-        )
-        for row in rows
-    )
+    steps = tuple(_step(row[-len(_STEP) :]) for row in rows)
     return SubmissionStatus(first.job_id, first.job_kind, first.job_state, first.verdict, first.device_class, steps)
+
+
+def steps_of(session: Session, job: int) -> tuple[StepStatus, ...]:
+    """The steps of one job."""
+    return tuple(map(_step, session.execute(select(*_STEP).where(Step.job_id == job))))
+
+
+def _step(columns: Sequence[Any]) -> StepStatus:
+    return StepStatus(*columns)
 
 
 def _placed(job: SubmissionStatus, found: Mapping[int, Place]) -> SubmissionStatus:

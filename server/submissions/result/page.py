@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, and_, bindparam, func, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy.orm import Session, aliased, joinedload
 
 from kernels.verdict import Verdict
+from server.accounts.models import Person
 from server.assignments.form import form_of
 from server.assignments.tasks import task_of
-from server.courses.models import Assignment
+from server.courses.models import Assignment, Correction, Exercise, Extension
 from server.courses.service import is_staff
 from server.grading.metric import tiles_of
-from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
+from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Source, StepState
 from server.submissions.models import Mode, Submission
-from server.submissions.progress.jobs import SubmissionStatus, read_statuses
-from server.submissions.queries import submission_and_role, visible_submission
+from server.submissions.progress.jobs import StepStatus, SubmissionStatus, read_statuses, steps_of
+from server.submissions.queries import NAMED, visible_row, visible_submission
 from server.submissions.result.worth import Earned, earned
 from worker.contract.messages import StepKind
 
@@ -28,11 +29,27 @@ _IN_VAIN = {AttemptOutcome.LOST: "worker lost, restarted", AttemptOutcome.FAULT:
 FRESH = timedelta(hours=1)
 """How long a result is celebrated."""
 
-_WITH = (
-    joinedload(Submission.person),
-    joinedload(Submission.source),
-    joinedload(Submission.judged_job).joinedload(Job.exercise),
-    joinedload(Submission.assignment, Assignment.exercise),
+
+def _of_owner(decided: type[Extension | Correction]) -> ColumnElement[bool]:
+    return and_(decided.assignment_id == Submission.assignment_id, decided.person_id == Submission.person_id)
+
+
+_Owner, _Used = aliased(Person), aliased(Exercise)
+_JUDGED = (
+    Job.id, Job.verdict, Job.device_class, Job.queued_at, Job.started_at, Job.ended_at, _Used.name, _Used.course_id,
+    Result.report, Result.device_class,
+)  # fmt: skip
+# Columns, not objects: a page shows few of them, and objects take more time than the rest of the query.
+_PAGE = (
+    NAMED.add_columns(_Owner.name, _Owner.email, Source.content, Extension, Correction, *_JUDGED)
+    .join(_Owner, _Owner.id == Submission.person_id)
+    .join(Source, Source.digest == Submission.source_digest)
+    .outerjoin(Extension, _of_owner(Extension))
+    .outerjoin(Correction, _of_owner(Correction))
+    .outerjoin(Job, Job.id == Submission.judged_job_id)
+    .outerjoin(_Used, _Used.id == Job.exercise_id)
+    .outerjoin(Result, Result.job_id == Job.id)
+    .options(joinedload(Submission.assignment, Assignment.exercise))
 )
 
 
@@ -166,14 +183,15 @@ def read_page(
 
     viewed: whether course staff view it as the person
     """
-    found = submission_and_role(session, person, public_id, *_WITH)
+    found = visible_row(session, _PAGE, person, public_id)
     if found is None:
         return None
-    submission, role = found
+    submission, role, (name, email, source, extension, correction, *job) = found
     assignment = submission.assignment
     course, staff = assignment.course, is_staff(role)
-    task = task_of(session, assignment, submission.person_id, [submission.id])
-    judged = _judged(session, submission)
+    task = task_of(session, assignment, submission.person_id, [submission.id], (extension, correction))
+    status = read_statuses(session, [submission.id], now)[submission.id]
+    judged = _judged(session, job, status)
     return SubmissionPage(
         number=submission.id,
         public_id=submission.public_id,
@@ -185,8 +203,8 @@ def read_page(
         assignment=assignment.slug,
         title=assignment.title,
         person_id=submission.person_id,
-        person=submission.person.name,
-        email=submission.person.email,
+        person=name,
+        email=email,
         own=submission.person_id == person,
         staff=staff,
         viewed=viewed,
@@ -195,8 +213,8 @@ def read_page(
         device_class=submission.device_class,
         created_at=submission.created_at,
         form=form_of(submission.idempotency_key) if submission.person_id == person else "",
-        source=submission.source.content.decode("utf-8", "replace"),
-        status=read_statuses(session, [submission.id], now)[submission.id],
+        source=source.decode("utf-8", "replace"),
+        status=status,
         judged=judged,
         earned=earned(session, submission, now, as_staff=staff, task=task),
         solves_first=submission.person_id == person and _is_fresh(judged, now) and _solves_first(session, submission),
@@ -266,40 +284,31 @@ def _solves_first(session: Session, submission: Submission) -> bool:
     return session.scalar(solved) == submission.id
 
 
-def _judged(session: Session, submission: Submission) -> Judged | None:
-    job = submission.judged_job
-    if job is None or job.verdict is None:
+def _judged(session: Session, job: Sequence[Any], status: SubmissionStatus) -> Judged | None:
+    """The result of a job, given by its columns of _JUDGED."""
+    number, verdict, asked, queued_at, started_at, ended_at, exercise, owner, packed, device_class = job
+    if verdict is None:
         return None
-    row = session.execute(select(Result.report, Result.device_class).where(Result.job_id == job.id)).one_or_none()
-    packed, device_class = (None, job.device_class) if row is None else row
-    rows = session.execute(_STEPS_AND_ATTEMPTS, {"job": job.id}).all()
-    steps = {step.kind: step for step, *_ in rows}
-    checked_at, measured_at = (_began(steps.get(kind)) for kind in (StepKind.CHECK, StepKind.MEASURE))
-    measure = steps.get(StepKind.MEASURE)
+    steps = status.steps if status.id == number else steps_of(session, number)
+    by_kind = {step.kind: step for step in steps}
+    checked_at, measured_at = (_began(by_kind.get(kind)) for kind in (StepKind.CHECK, StepKind.MEASURE))
+    measure = by_kind.get(StepKind.MEASURE)
     return Judged(
-        job.verdict,
-        device_class,
-        job.exercise.name if job.exercise.course_id is None else "",
+        verdict,
+        asked if device_class is None else device_class,
+        exercise if owner is None else "",
         packed,
-        job.queued_at,
-        job.ended_at,
-        _waited("waited", job.queued_at, _earlier(job.started_at, checked_at)),
+        queued_at,
+        ended_at,
+        _waited("waited", queued_at, _earlier(started_at, checked_at)),
         None if measure is None else _waited("waited for a GPU", measure.queued_at, measured_at),
         checked_at,
         measured_at,
-        tuple(_in_vain(rows)),
+        tuple(_in_vain(session, steps)),
     )
 
 
-_STEPS_AND_ATTEMPTS = (
-    select(Step, Attempt.outcome, Attempt.started_at, Attempt.ended_at)
-    .outerjoin(Attempt, and_(Attempt.step_id == Step.id, Attempt.outcome.in_([*_IN_VAIN])))
-    .where(Step.job_id == bindparam("job"))
-    .order_by(Attempt.started_at)
-)
-
-
-def _began(step: Step | None) -> datetime | None:
+def _began(step: StepStatus | None) -> datetime | None:
     """When the last worker began. The dispatcher may see its claim later than that; the worker's seconds show it."""
     if step is None:
         return None
@@ -314,11 +323,16 @@ def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
     return one if one is None or other is None else min(one, other)
 
 
-def _in_vain(rows: Iterable[Row[*tuple[Any, ...]]]) -> Iterator[Duration]:
-    """The duration of each started attempt that ended without a report."""
-    for _, outcome, started_at, ended_at in rows:
-        if outcome is not None and started_at is not None and ended_at is not None:
-            yield Duration(_IN_VAIN[outcome], max(0.0, (ended_at - started_at).total_seconds()), started_at)
+def _in_vain(session: Session, steps: Sequence[StepStatus]) -> Iterator[Duration]:
+    """The duration of each started attempt that ended without a report. Usually there are none, so nothing is read."""
+    tried = [step.id for step in steps if step.attempt > 1 or step.state is not StepState.DONE]
+    if not tried:
+        return
+    found = select(Attempt).where(Attempt.step_id.in_(tried), Attempt.outcome.in_([*_IN_VAIN]))
+    for each in session.scalars(found.order_by(Attempt.started_at)):
+        if each.outcome is not None and each.started_at is not None and each.ended_at is not None:
+            seconds = max(0.0, (each.ended_at - each.started_at).total_seconds())
+            yield Duration(_IN_VAIN[each.outcome], seconds, each.started_at)
 
 
 def _waited(title: str, queued_at: datetime, started_at: datetime | None) -> Duration | None:

@@ -1,5 +1,5 @@
 //!tilelab block=(64,1) grid=(1,Width)
-__device__ float sumOf[128];
+__device__ float sumOf[2048];
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
 {
     for (int col = 0; col < Width; ++col) {

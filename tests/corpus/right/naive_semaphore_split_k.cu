@@ -1,5 +1,5 @@
 //!tilelab block=(16,16) grid=(ceil(Width/16), ceil(Width/16), 2)
-__device__ int sem[256];
+__device__ int sem[16384];
 __global__ void MatrixMulKernel(const float* M, const float* N, float* P, int Width) {
     int c = threadIdx.x + blockIdx.x * 16, r = threadIdx.y + blockIdx.y * 16;
     bool in = c < Width && r < Width;

@@ -15,6 +15,7 @@ __device__ void show() { asm volatile("fence.mbarrier_init.release.cluster;" :::
 """
 # The standard header takes seconds to compile, so most stories do without it.
 _PLAIN = """typedef unsigned long long barrier;
+#define end(b) asm volatile("mbarrier.inval.shared.b64 [%0];" :: "r"(at(b)) : "memory")
 #define begin(b, n) asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(b)), "r"(n) : "memory")
 #define init(b, n) \\
   asm volatile("mbarrier.init.shared.b64 [%0], %1; fence.mbarrier_init.release.cluster;" \\
@@ -385,7 +386,7 @@ STORIES = [
   __syncthreads();
   if (t == 0) { load(tile, M, 256, bar); expect(bar, 512); }  //@ load
   __syncthreads();
-  if (t == 0) init(&bar, 1);
+  if (t == 0) { end(&bar); init(&bar, 1); }
   __syncthreads();
   if (t == 0) { load(more, M, 256, bar); expect(bar, 256); }
   wait(bar, 0);

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kernels.facts import Mistake
-from kernels.verdict import Verdict
+from kernels.verdict import Severity, Verdict
 from tests.kernels.device.kernels import HEAD, THREAD, Story, line, lines, only, schedules
 
 # The real header takes seconds to compile, so only one test has it; the others have the instructions that it gives.
 BARRIER = """#define INIT(b, n) asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(&b)), "r"(n) : "memory")
+#define INVAL(b) asm volatile("mbarrier.inval.shared.b64 [%0];" :: "r"(at(&b)) : "memory")
 typedef unsigned long long Token;
 __device__ unsigned at(void* b) { return __cvta_generic_to_shared(b); }
 __device__ Token arrive(Token& b, int n = 1) {
@@ -118,6 +119,17 @@ STORIES = [
     __syncthreads();
     wait(barrier, arrive(barrier));
     __syncthreads();
+    if (t == 0) INVAL(barrier);
+  }
+  P[t] = t;""", before=BARRIER),
+    Story("a barrier in memory that is used again", list(range(32)), """
+  __shared__ Token barrier;
+  for (int i = 0; i < 3; ++i) {
+    if (t == 0) INIT(barrier, 32);
+    __syncthreads();
+    wait(barrier, arrive(barrier));
+    __syncthreads();
+    if (t == 0) *(volatile Token*)&barrier = i + 7;
   }
   P[t] = t;""", before=BARRIER),
 ]  # fmt: skip
@@ -176,6 +188,26 @@ def test_a_barrier_that_never_completes(device, schedule):
     assert (finding.kind, finding.line, finding.facts.mistake) == (Verdict.TIME_LIMIT, at, Mistake.MBARRIER)
     assert lack is not None
     assert (lack.expected_arrivals, lack.arrivals, lack.arrival_lines) == (64, 32, (at,))
+
+
+def test_a_barrier_initialised_again_while_it_is_one(device):
+    text = f"""{BARRIER}{HEAD} {{
+  {THREAD}
+  __shared__ Token barrier;
+  for (int i = 0; i < 3; ++i) {{
+    if (t == 0) INIT(barrier, 32);  //@ init
+    __syncthreads();
+    wait(barrier, arrive(barrier));
+    __syncthreads();
+  }}
+  P[t] = t;
+}}"""
+
+    finding = only(device.run(text))
+    assert (finding.kind, finding.line, finding.severity) == (
+        Verdict.BARRIER_DIVERGENCE, line(text, "init"), Severity.WARNING,
+    )  # fmt: skip
+    assert finding.facts.mistake is Mistake.STILL_BARRIER
 
 
 def test_an_arrival_too_many_while_only_bytes_are_missing(device):

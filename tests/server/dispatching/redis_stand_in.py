@@ -74,9 +74,9 @@ class StandIn:
     def beat(self, ticket: Ticket, worker: str, lease_seconds: float, *, overslept: bool = False) -> bool:
         raise NotImplementedError
 
-    def settle(self, ticket: Ticket) -> None:
+    def settle(self, *tickets: Ticket) -> None:
         self._answer()
-        self.held[ticket] = Claim(Stand.SETTLED)
+        self.held |= dict.fromkeys(tickets, Claim(Stand.SETTLED))
 
     def revoke(self, ticket: Ticket) -> None:
         self._answer()

@@ -299,7 +299,7 @@ def test_a_cancelled_job_is_not_sent_again(scene, course, made):
     with made.begin() as session:
         assert session.get_one(Job, job).state is JobState.CANCELLED
         assert step_of(session, job).state is StepState.CANCELLED
-        assert locked_current(session, ticket) is None
+        assert not locked_current(session, [ticket])
 
 
 def test_a_step_of_which_no_message_can_be_made_ends_its_job(scene, course, made):

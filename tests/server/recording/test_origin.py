@@ -17,7 +17,17 @@ from server.grading.refusals import recent_refusals
 from server.recording import recorder as recording
 from server.recording.origin import Distrust, submitted_digest
 from server.recording.recorder import Recorder
-from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, measure_result, result_of, signed, step_of
+from tests.server.course import (
+    AFTER_ANY_PAUSE,
+    NOW,
+    ACourse,
+    check_result,
+    measure_result,
+    result_of,
+    signed,
+    step_of,
+    written,
+)
 from tests.server.databases import ON_BOTH
 from tests.server.dispatching.redis_stand_in import StandIn
 from tests.services.redis_server import A_WORKER, as_worker
@@ -71,7 +81,7 @@ def register(made, *credentials: Credential) -> None:
 @pytest.mark.parametrize("why", Distrust)
 def test_a_result_that_cannot_be_trusted_is_refused_and_its_step_is_queued_again(recorder, sent, made, refused, why):
     register(made, A_WORKER, replace(STRANGER, queues=("gpu",)))
-    assert recorder.run(forged(sent)[why])
+    assert written(recorder, forged(sent)[why])
     assert refused == [why]
     assert recorder.claims.held[sent.ticket].stand is Stand.SETTLED, "its worker sends it no more"
     with made.begin() as session:
@@ -83,14 +93,14 @@ def test_a_result_that_cannot_be_trusted_is_refused_and_its_step_is_queued_again
         take(session, CPU_QUEUE, slots=1, cap=1, now=AFTER_ANY_PAUSE)
     with made.begin() as session:
         again = check_result(session, sent.ticket.job, Verdict.ACCEPTED)
-    assert recorder.run(signed(made, again))
+    assert written(recorder, signed(made, again))
     with made.begin() as session:
         assert session.get_one(Job, sent.ticket.job).verdict is Verdict.ACCEPTED
 
 
 def test_a_worker_signs_for_no_other(recorder, sent, made, refused):
     register(made, A_WORKER, STRANGER)
-    assert recorder.run(seal(STRANGER, encode(sent)))
+    assert written(recorder, seal(STRANGER, encode(sent)))
     assert refused == [Distrust.QUEUE]
 
 
@@ -98,19 +108,19 @@ def test_a_signature_is_not_valid_for_another_attempt(recorder, sent, made, refu
     replayed = signed(made, sent)
     name, signature, _ = replayed.split(":")
     other = encode(replace(sent, ticket=replace(sent.ticket, token="of another attempt")))
-    assert recorder.run(f"{name}:{signature}:{other}")
+    assert written(recorder, f"{name}:{signature}:{other}")
     assert refused == [Distrust.SIGNATURE]
     with made.begin() as session:
         assert step_of(session, sent.ticket.job).state is StepState.SENT, "the attempt goes on"
-    assert recorder.run(replayed)
-    assert recorder.run(replayed)
+    assert written(recorder, replayed)
+    assert written(recorder, replayed)
     with made.begin() as session:
         assert session.get_one(Job, sent.ticket.job).verdict is Verdict.ACCEPTED
 
 
 def test_refused_results_do_not_come_for_ever(recorder, sent, made, monkeypatch):
     monkeypatch.setattr(recording, "RETURNS", 0)
-    assert recorder.run(encode(sent))
+    assert written(recorder, encode(sent))
     with made.begin() as session:
         step = step_of(session, sent.ticket.job)
         assert (step.state, step.attempt) == (StepState.QUEUED, 1)
@@ -124,13 +134,13 @@ def test_a_replaced_key_is_valid_for_a_day_and_a_revoked_one_for_seconds(recorde
         new = read_credential(rotate_key(session, "redis://h/0", A_WORKER.name, datetime.now(UTC)))
     # about an attempt that is over, so that nothing is recorded
     over = encode(replace(sent, ticket=replace(sent.ticket, token="over")))
-    assert recorder.run(seal(A_WORKER, over))
-    assert recorder.run(seal(new, over))
+    assert written(recorder, seal(A_WORKER, over))
+    assert written(recorder, seal(new, over))
     assert refused == []
     with made.begin() as session:
         revoke_keys(session, A_WORKER.name)
     clock[0] += 5.0
-    assert recorder.run(first)
+    assert written(recorder, first)
     assert refused == [Distrust.SIGNATURE]
 
 

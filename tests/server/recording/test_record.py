@@ -21,7 +21,7 @@ from server.grading.contradictions import Contradiction, recent_contradictions
 from server.grading.models import AttemptOutcome, Job, JobState, Result, Step, StepState
 from server.grading.reports import unpack
 from server.recording import record as recording
-from server.recording.record import Recorded, Unread, give_back, read_result, record
+from server.recording.record import Letter, Recorded, Unread, read_result, record, record_all
 from server.submissions.models import Mode
 from server.submissions.verdicts import AGAIN_AFTER
 from tests.server.course import (
@@ -79,13 +79,26 @@ def test_two_workers_that_contradict_one_another_are_noted_and_reported(course, 
         job = course.job(name)
         sent(made)
         result = told(course, job, verdict)
-        record(made, replace(result, worker=worker), contradicted=found.append)
+        _, contradictions = record_all(made, [Letter(replace(result, worker=worker))])
+        found += contradictions
     assert [(one.first.worker, one.second.worker, one.second.verdict) for one in found] == [
         ("host-2", "host-1", "data_race")
     ]
     with made.begin() as session:
         shown = recent_contradictions(session, datetime.now(UTC))
     assert [(one.first, one.second) for one in shown] == [(found[0].first, found[0].second)]
+
+
+def test_of_two_that_end_together_the_second_contradicts_the_first(course, made):
+    jobs = [course.job("ada"), course.job("bob"), course.job("cy")]
+    sent(made)
+    verdicts = (Verdict.WRONG_ANSWER, Verdict.DATA_RACE, Verdict.DATA_RACE)
+    results = [
+        replace(told(course, job, verdict), worker=f"host-{number}")
+        for number, (job, verdict) in enumerate(zip(jobs, verdicts, strict=True))
+    ]
+    _, found = record_all(made, [Letter(result) for result in results])
+    assert [(one.first.worker, one.second.worker) for one in found] == [("host-0", "host-1")]
 
 
 def test_of_two_recorders_at_once_one_records(course, made):
@@ -264,8 +277,10 @@ def test_a_result_of_another_version_goes_back_for_a_while_and_costs_no_attempt(
     assert isinstance(found, Unread)
     assert found.other_version
     pause = timedelta(seconds=30)
-    assert give_back(made, found, pause, NOW) is Recorded.AGAIN
-    assert give_back(made, found, pause, NOW) is Recorded.FENCED
+    back = Letter(StepResult(found.ticket, "", None, fault=found.why, given_back=True), pause=pause)
+    for outcome in (Recorded.AGAIN, Recorded.FENCED):
+        (entry,), _ = record_all(made, [back], NOW)
+        assert entry.outcome is outcome
     with made.begin() as session:
         step = step_of(session, job)
         assert (step.attempt, step.state, step.fault, step.attempts) == (0, StepState.QUEUED, None, [])
@@ -306,8 +321,7 @@ def test_the_measure_step_takes_a_turn_of_its_own(course, made):
     jobs = [course.job("ada", source=b"// %d" % i) for i in range(2)]
     other = course.job("bob")
     sent(made)
-    for job in (*jobs, other):
-        record(made, told(course, job))
+    record_all(made, [Letter(told(course, job)) for job in (*jobs, other)])
     with made.begin() as session:
         query = select(Step.job_id).where(Step.queue == "gpu.h200").order_by(Step.turn, Step.id)
         assert session.scalars(query).all() == [jobs[0], other, jobs[1]]

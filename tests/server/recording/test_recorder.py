@@ -8,9 +8,10 @@ import logging
 import threading
 import zlib
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 from sqlalchemy.exc import OperationalError
 
 from kernels.verdict import Verdict
@@ -19,13 +20,26 @@ from server.database.engine import connect, sessions
 from server.dispatching.dispatch import take
 from server.grading.attempts import ticket_of
 from server.grading.models import Job, StepState
+from server.grading.refusals import recent_refusals
 from server.recording import recorder as recording
-from server.recording.recorder import Recorder
-from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, result_of, signed, step_of
+from server.recording.recorder import Recorder, read
+from tests.server.course import (
+    AFTER_ANY_PAUSE,
+    NOW,
+    ACourse,
+    check_result,
+    in_broker,
+    result_of,
+    signed,
+    step_of,
+    written,
+)
 from tests.server.databases import ON_BOTH
 from tests.server.dispatching.redis_stand_in import StandIn
+from tests.services.redis_server import A_WORKER
 from worker.contract.claims import Stand
-from worker.contract.messages import CPU_QUEUE, VERSION
+from worker.contract.credential import seal
+from worker.contract.messages import CPU_QUEUE, VERSION, encode
 from worker.supervision.heartbeat import Heartbeat
 
 pytestmark = ON_BOTH
@@ -63,25 +77,98 @@ def on_its_way(made):
 
 
 def test_it_settles_what_is_recorded_and_what_comes_again(recorder, redis, sent, made):
-    assert recorder.run(signed(made, sent))
+    assert written(recorder, signed(made, sent))
     assert redis.held[sent.ticket].stand is Stand.SETTLED
     redis.held.clear()
-    assert recorder.run(signed(made, sent))
+    assert written(recorder, signed(made, sent))
     assert redis.held[sent.ticket].stand is Stand.SETTLED
     with made.begin() as session:
         assert session.get_one(Job, sent.ticket.job).verdict is Verdict.DATA_RACE
 
 
+@pytest.fixture
+def several(made):
+    """The results of five people's checks, on their way."""
+    course = ACourse.make(made)
+    jobs = [course.job(name) for name in ("ada", "bob", "cy", "dan", "eve")]
+    with made.begin() as session:
+        take(session, CPU_QUEUE, slots=5, cap=5, now=NOW)
+    with made.begin() as session:
+        return [check_result(session, job, Verdict.DATA_RACE) for job in jobs]
+
+
+def verdicts(made, results):
+    with made.begin() as session:
+        return [session.get_one(Job, result.ticket.job).verdict for result in results]
+
+
+def test_what_waits_is_written_with_as_many_statements_as_one_result(recorder, redis, several, made, engine):
+    numbers = []
+    statements = []
+    event.listen(engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    assert written(recorder, signed(made, replace(several[0], ticket=replace(several[0].ticket, token="over"))))
+    for some in (several[:1], several[1:]):
+        bodies = [signed(made, each) for each in some]
+        statements.clear()
+        assert written(recorder, *bodies)
+        numbers.append(len(statements))
+    assert numbers[0] == numbers[1]
+    assert verdicts(made, several) == [Verdict.DATA_RACE] * 5
+    assert {redis.held[each.ticket].stand for each in several} == {Stand.SETTLED}
+
+
+def test_copies_that_wait_together_are_recorded_once(recorder, several, made, caplog):
+    bodies = [signed(made, each) for each in several]
+    with caplog.at_level(logging.INFO):
+        assert written(recorder, *bodies, *bodies)
+    assert verdicts(made, several) == [Verdict.DATA_RACE] * 5
+    assert [sum(f": {what}" in line for line in caplog.messages) for what in ("final", "repeated")] == [5, 5]
+
+
+def test_one_that_breaks_the_transaction_costs_no_other_its_result(recorder, redis, several, made, monkeypatch, caplog):
+    from server.recording.refusal import check_result as whole
+
+    def breaks(step, result):
+        if result.report and result.ticket == several[2].ticket:
+            raise ZeroDivisionError
+        return whole(step, result)
+
+    monkeypatch.setattr("server.recording.record.check_result", breaks)
+    assert written(recorder, *(signed(made, each) for each in several))
+    assert verdicts(made, several) == [None if each is several[2] else Verdict.DATA_RACE for each in several]
+    assert {redis.held[each.ticket].stand for each in several} == {Stand.SETTLED}
+    with made.begin() as session:
+        assert step_of(session, several[2].ticket.job).state is StepState.QUEUED
+
+
+def test_refused_and_unreadable_ones_are_recorded_with_the_others(recorder, several, made):
+    forged = seal(replace(A_WORKER, key="0" * 64), encode(several[1]))
+    wrong = signed(made, replace(several[2], graded="0" * 64))
+    good = [several[0], *several[3:]]
+    assert written(recorder, forged, "no result", wrong, *(signed(made, each) for each in good))
+    assert verdicts(made, several) == [Verdict.DATA_RACE, None, None, Verdict.DATA_RACE, Verdict.DATA_RACE]
+    with made.begin() as session:
+        assert {refused.why for refused in recent_refusals(session, datetime.now(UTC))} == {"signature", "work"}
+
+
+def test_a_large_result_ends_what_is_written_together(several, monkeypatch):
+    messages = iter([in_broker(encode(each)) for each in several])
+    monkeypatch.setattr(recording, "MOST", 3)
+    assert [each.ticket for each in read(messages)] == [each.ticket for each in several[:3]]
+    monkeypatch.setattr(recording, "READ_SECONDS", 0.0)
+    assert [each.ticket for each in read(messages)] == [several[3].ticket]
+
+
 def test_a_redis_that_is_away_undoes_nothing(recorder, redis, sent, made):
     redis.away = True
-    assert recorder.run(signed(made, sent))
+    assert written(recorder, signed(made, sent))
     with made.begin() as session:
         assert result_of(session, sent.ticket.job) is not None
 
 
 def test_a_database_that_is_away_is_waited_for_with_one_line(recorder, sent, made, monkeypatch, caplog):
     tries = []
-    from server.recording.record import record as whole
+    from server.recording.record import record_all as whole
 
     def away_twice(*given, **_):
         tries.append(given)
@@ -89,9 +176,9 @@ def test_a_database_that_is_away_is_waited_for_with_one_line(recorder, sent, mad
             raise OperationalError("SELECT", {}, Exception("server closed the connection"))
         return whole(*given)
 
-    monkeypatch.setattr(recording, "record", away_twice)
+    monkeypatch.setattr(recording, "record_all", away_twice)
     with caplog.at_level(logging.INFO):
-        assert recorder.run(signed(made, sent))
+        assert written(recorder, signed(made, sent))
     said = [record.message for record in caplog.records if "database" in record.message]
     assert len(said) == 2
     assert "is away" in said[0]
@@ -100,13 +187,14 @@ def test_a_database_that_is_away_is_waited_for_with_one_line(recorder, sent, mad
         assert result_of(session, sent.ticket.job) is not None
 
 
-def test_told_to_stop_while_it_waits_it_gives_the_message_back(recorder, redis, sent, made, monkeypatch):
+def test_told_to_stop_while_it_waits_it_gives_the_messages_back(recorder, redis, several, made, monkeypatch):
     def away(*_, **__):
         raise OperationalError("SELECT", {}, Exception("server closed the connection"))
 
-    monkeypatch.setattr(recording, "record", away)
+    monkeypatch.setattr(recording, "record_all", away)
     threading.Timer(0.5, recorder.stop.set).start()
-    assert not recorder.run(signed(made, sent))
+    results = read([in_broker(signed(made, each)) for each in several])
+    assert recorder.write(results) == results
     assert redis.held == {}
 
 
@@ -114,8 +202,8 @@ def test_what_cannot_be_recorded_ends_its_attempt_instead_of_coming_for_ever(rec
     def poison(*_, **__):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(recording, "record", poison)
-    assert recorder.run(signed(made, sent))
+    monkeypatch.setattr(recording, "record_all", poison)
+    assert written(recorder, signed(made, sent))
     assert redis.held[sent.ticket].stand is Stand.SETTLED
     with made.begin() as session:
         step = step_of(session, sent.ticket.job)
@@ -140,14 +228,14 @@ def test_results_of_another_version_cost_no_attempt_but_do_not_come_for_ever(rec
     monkeypatch.setattr(recording, "RETURNS", 5)
     ticket = sent.ticket
     for _ in range(5):
-        assert recorder.run(of_another_version(sent, ticket))
+        assert written(recorder, of_another_version(sent, ticket))
         assert redis.held[ticket].stand is Stand.SETTLED
         with made.begin() as session:
             step = step_of(session, ticket.job)
             assert (step.state, step.attempt, step.attempts) == (StepState.QUEUED, 0, [])
         ticket = again(made, ticket)
     for left in (2, 1, 0):
-        assert recorder.run(of_another_version(sent, ticket))
+        assert written(recorder, of_another_version(sent, ticket))
         ticket = again(made, ticket) if left else ticket
     with made.begin() as session:
         assert session.get_one(Job, sent.ticket.job).verdict is Verdict.SYSTEM_ERROR
@@ -155,9 +243,9 @@ def test_results_of_another_version_cost_no_attempt_but_do_not_come_for_ever(rec
 
 
 def test_a_worker_of_this_version_ends_what_was_given_back(recorder, sent, made):
-    assert recorder.run(of_another_version(sent, sent.ticket))
+    assert written(recorder, of_another_version(sent, sent.ticket))
     ticket = again(made, sent.ticket)
-    assert recorder.run(signed(made, replace(sent, ticket=ticket)))
+    assert written(recorder, signed(made, replace(sent, ticket=ticket)))
     with made.begin() as session:
         assert session.get_one(Job, ticket.job).verdict is Verdict.DATA_RACE
 
@@ -172,8 +260,8 @@ def test_more_than_the_database_can_ever_take_ends_the_attempt_at_once(postgres_
         with sessions.begin() as session:
             session.execute(text("SELECT repeat('x', 2000000000)"))
 
-    monkeypatch.setattr(recording, "record", too_large)
-    assert Recorder(postgres_engine, redis, Heartbeat(None)).run(body)
+    monkeypatch.setattr(recording, "record_all", too_large)
+    assert written(Recorder(postgres_engine, redis, Heartbeat(None)), body)
     assert len(tries) == 1
     assert redis.held[ticket].stand is Stand.SETTLED
     with made.begin() as session:
@@ -196,9 +284,9 @@ def test_what_may_pass_is_tried_a_few_times(recorder, redis, sent, made, monkeyp
         tries.append(1)
         raise OperationalError("UPDATE", {}, Odd("canceling statement due to statement timeout"))
 
-    monkeypatch.setattr(recording, "record", slow)
+    monkeypatch.setattr(recording, "record_all", slow)
     monkeypatch.setattr(recording, "TRIES", 3)
-    assert recorder.run(signed(made, sent))
+    assert written(recorder, signed(made, sent))
     assert len(tries) == 4
     with made.begin() as session:
         assert "statement timeout" in (step_of(session, sent.ticket.job).fault or "")
@@ -208,10 +296,10 @@ def test_where_not_even_a_fault_can_be_written_the_message_is_dropped(recorder, 
     def broken(*_, **__):
         raise OperationalError("UPDATE", {}, Odd("canceling statement due to statement timeout"))
 
-    monkeypatch.setattr(recording, "record", broken)
+    monkeypatch.setattr(recording, "record_all", broken)
     monkeypatch.setattr(recording, "record_fault", broken)
     monkeypatch.setattr(recording, "TRIES", 2)
-    assert recorder.run(signed(made, sent))
+    assert written(recorder, signed(made, sent))
     assert "dropped a result" in caplog.text
 
 
@@ -224,14 +312,14 @@ def test_a_statement_that_sqlite_refuses_does_not_come_for_ever(sqlite_url, redi
         with sessions.begin() as session:
             session.execute(text("SELECT * FROM nowhere"))
 
-    monkeypatch.setattr(recording, "record", wrong)
+    monkeypatch.setattr(recording, "record_all", wrong)
     monkeypatch.setattr(recording, "TRIES", 2)
-    assert Recorder(engine, redis, Heartbeat(None)).run(body)
+    assert written(Recorder(engine, redis, Heartbeat(None)), body)
     with made.begin() as session:
         assert "no such table: nowhere" in (step_of(session, ticket.job).fault or "")
     engine.dispose()
 
 
 def test_what_cannot_be_read_is_dropped(recorder, redis):
-    assert recorder.run("no result")
+    assert written(recorder, "no result")
     assert redis.held == {}

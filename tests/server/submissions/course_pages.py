@@ -12,7 +12,7 @@ from sqlalchemy import select
 from kernels.verdict import Verdict
 from server.grading.models import Job, JobState, Result, Source
 from server.submissions.models import Submission
-from server.submissions.verdicts import update_judged_job
+from server.submissions.verdicts import update_judged_jobs
 from tests.server.web.conftest import Portal
 
 HOME, PAGE, FORM = "/courses/gpu/", "/courses/gpu/tiled/", "/courses/gpu/tiled/submissions"
@@ -36,7 +36,7 @@ def end(portal: Portal, verdict: Verdict, **result: Any) -> str:
     with portal.course.sessions.begin() as session:
         job = session.scalars(select(Job).order_by(Job.id.desc()).limit(1)).one()
         job.state, job.verdict, job.ended_at = JobState.DONE, verdict, now()
-        update_judged_job(session, job)
+        update_judged_jobs(session, [job])
         if result:
             given = {"job_id": job.id, "verdict": verdict, "device_class": "h200", "report": b"", "recorded_at": now()}
             session.add(Result(**(given | result)))

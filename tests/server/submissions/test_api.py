@@ -18,7 +18,7 @@ from server.grading.models import Job, JobState
 from server.recording.record import record
 from server.submissions import allowance
 from server.submissions.changes import cancel, retry
-from server.submissions.verdicts import update_judged_job
+from server.submissions.verdicts import update_judged_jobs
 from tests.server.course import ACourse, check_result, later, measure_result
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import SOURCE, Portal
@@ -133,7 +133,7 @@ def test_a_regrade_that_fails_by_our_fault_leaves_the_earlier_verdict(portal: Po
     with portal.course.sessions.begin() as session:
         again = session.get_one(Job, job)
         again.state, again.verdict, again.ended_at = JobState.DONE, Verdict.SYSTEM_ERROR, datetime.now(UTC)
-        update_judged_job(session, again)
+        update_judged_jobs(session, [again])
     found = portal.get("ada", url).get_json()
     assert (found["state"], found["verdict"], found["result"]["verdict"]) == ("done", "accepted", "accepted")
     (line,) = portal.get("ada", "/api/v1/submissions").get_json()["submissions"]

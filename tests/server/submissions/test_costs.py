@@ -43,7 +43,7 @@ def test_a_submission_takes_few_statements_by_the_form_and_by_a_program(portal: 
             session.execute(update(ApiToken).values(used_at=None))
         return by_program(turn, "eve")
 
-    for send, status, most in ((by_form, 303, 13), (by_program, 202, 15), (by_stale_token, 202, 16)):
+    for send, status, most in ((by_form, 303, 11), (by_program, 202, 12), (by_stale_token, 202, 13)):
         for turn in range(3):
             with counted_queries(engine) as asked:
                 assert send(turn) == status
@@ -79,7 +79,7 @@ def test_a_graded_result_takes_few_statements(portal: Portal, ada: BrowserClient
     ada.page(f"/submissions/{name}")
     with counted_queries(engine) as asked:
         ada.page(f"/submissions/{name}")
-    assert (asked.transactions, len(asked.statements)) == (2, 9), "\n".join(asked.statements)
+    assert (asked.transactions, len(asked.statements)) == (1, 5), "\n".join(asked.statements)
 
 
 @ON_SQLITE

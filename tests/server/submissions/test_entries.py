@@ -16,7 +16,7 @@ from server.grading.service import Work, queue_job
 from server.submissions.counted_submission import Deadlines, best, counted
 from server.submissions.entries import NEWEST, deciding_entries, entries_of, ranked_entries
 from server.submissions.models import Mode, Submission
-from server.submissions.verdicts import update_judged_job
+from server.submissions.verdicts import update_judged_jobs
 from tests.server.course import NOW, ACourse, later
 
 
@@ -25,7 +25,7 @@ def end(course: ACourse, job: int, verdict: Verdict, *, ranked: bool = True, **r
     with course.sessions.begin() as session:
         row = session.get_one(Job, job)
         row.state, row.verdict, row.ended_at = JobState.DONE, verdict, NOW
-        update_judged_job(session, row)
+        update_judged_jobs(session, [row])
         if result:
             session.add(
                 Result(
@@ -155,7 +155,7 @@ def test_what_is_left_out_of_many_never_counts(course, made):
                 cublas_share=rolls.choice([None, 0.5, rolls.random()]), goals_missed=rolls.choice([None, 0, 0, 2]),
             )  # fmt: skip
             session.flush()
-            update_judged_job(session, job)
+            update_judged_jobs(session, [job])
     with made.begin() as session:
         assignment = session.get_one(Assignment, course.assignment)
         assignment.points = 10.0

@@ -16,7 +16,7 @@ from server.courses.models import SOURCE_BYTES, Role
 from server.grading.models import Job, JobState, Result
 from server.grading.reports import pack
 from server.submissions.refusals import Closed, NoAttemptsLeft, TooOften
-from server.submissions.verdicts import update_judged_job
+from server.submissions.verdicts import update_judged_jobs
 from tests.server.course import report_for
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, end, handed_in, now, typed, words
@@ -205,7 +205,7 @@ def test_findings_of_the_last_one_are_marks_on_its_lines(portal: Portal, ada: Br
     with portal.course.sessions.begin() as session:
         job = session.scalars(select(Job)).one()
         job.state, job.verdict, job.ended_at = JobState.DONE, Verdict.DATA_RACE, now()
-        update_judged_job(session, job)
+        update_judged_jobs(session, [job])
         report = pack(report_for(job, Verdict.DATA_RACE, findings=(race, nowhere)))
         session.add(Result(job_id=job.id, verdict=Verdict.DATA_RACE, device_class="", report=report, recorded_at=now()))
     page = ada.page(PAGE)

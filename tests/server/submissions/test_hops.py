@@ -24,6 +24,7 @@ from server.fleet.worker_keys import register_key
 from server.recording.recorder import Recorder
 from server.settings import Settings
 from server.standings.service import board
+from tests.server.course import written
 from tests.server.databases import ON_SQLITE
 from tests.server.dispatching.redis_stand_in import StandIn
 from tests.server.submissions.course_pages import FORM
@@ -141,7 +142,7 @@ def test_a_submission_takes_them_in_their_order(
         assert ada.post_form(FORM, source=source, mode="rank", key="").status_code == 303
         Dispatcher(engine, redis.connections, Settings("", "")).tick(0.0)
         result = _work(redis, tmp_path)
-        assert Recorder(engine, redis, Heartbeat(None)).run(result)
+        assert written(Recorder(engine, redis, Heartbeat(None)), result)
     with portal.course.sessions.begin() as session:
         (line,) = board(session, portal.course.assignment, "").rows
     assert line.name == "ada"

@@ -20,7 +20,7 @@ from server.submissions.models import Mode, Submission
 from server.submissions.refusals import Closed, NoAttemptsLeft, NoSuchAssignment, NotAccepted, TooOften
 from server.submissions.service import Accepted, SubmissionInput, accept
 from server.submissions.source import read_source
-from server.submissions.verdicts import failed, update_judged_job
+from server.submissions.verdicts import failed, update_judged_jobs
 from tests.server.course import NOW, SUBMITTED, ACourse, check_result, later, step_of
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.graded import taken
@@ -31,7 +31,7 @@ def end(course: ACourse, job: int, verdict: Verdict) -> None:
     with course.sessions.begin() as session:
         row = session.get_one(Job, job)
         row.state, row.verdict, row.ended_at = JobState.DONE, verdict, NOW
-        update_judged_job(session, row)
+        update_judged_jobs(session, [row])
 
 
 def test_after_the_end_date_nothing_is_taken_and_the_refusal_says_when_that_was(course):

@@ -15,7 +15,7 @@ from server.database.engine import Sessions
 from server.fleet.models import Worker
 from server.grading.models import Job, Priority, Source, Step
 from server.grading.service import priority_of
-from server.submissions.models import Mode, Submission
+from server.submissions.models import ExactCopy, Mode, Submission
 from server.submissions.refusals import IdempotencyConflict, NoSuchAssignment, NotOpen, UnusableRequest
 from server.submissions.service import SubmissionInput, accept, latest_job
 from server.submissions.source import UnusableSource
@@ -89,6 +89,7 @@ def test_a_source_that_many_hand_in_at_once_is_kept_once(course, made):
         list(pool.map(ask, people))
     assert count(made, Source) == 1
     assert count(made, Submission) == 6
+    assert count(made, ExactCopy) == 5
 
 
 @pytest.mark.parametrize("source", [b"", b"x" * (SOURCE_BYTES + 1)], ids=["empty", "too large"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from base64 import b64decode
+from itertools import islice
 
 import pytest
 
@@ -13,13 +14,16 @@ from worker.contract.broker import (
     RECORD_TASK,
     BrokerUnavailable,
     BrokerUrlError,
+    Inbox,
     ResultSender,
+    body_in,
     broker_errors,
     celery_app,
     connect_redis,
     queue_length,
     read_redis_url,
 )
+from worker.contract.messages import MessageError
 
 
 @pytest.mark.parametrize("place", [None, "socket"])
@@ -48,6 +52,31 @@ def test_one_url_is_enough_for_both(tmp_path, place):
         server.start()
         sender.send("x")
         assert queue_length(client, "results") == 1, "a connection that broke unseen is made anew at once"
+        sender.close()
+
+
+def test_results_are_taken_in_their_order_and_put_back_in_front(tmp_path):
+    with RedisServer(tmp_path) as server, connect_redis(server.url) as client:
+        inbox, sender = Inbox(client, "results"), ResultSender(celery_app(server.url))
+        assert list(inbox.waiting(0.01)) == []
+        for body in "abc":
+            sender.send(body)
+        first, second = islice(inbox.waiting(1), 2)
+        assert [body_in(first), body_in(second)] == ["a", "b"]
+        inbox.put_back([first, second])
+        assert [body_in(message) for message in inbox.waiting(1)] == ["a", "b", "c"]
+        inbox.put_back([])
+        client.lpush("results", b"\xff", "{}")
+        for message in inbox.waiting(1):
+            with pytest.raises(MessageError):
+                body_in(message)
+        waiting = inbox.waiting(1)
+        sender.send("d")
+        assert body_in(next(waiting)) == "d"
+        server.kill()
+        assert list(waiting) == [], "what was taken before isn't lost"
+        with pytest.raises(BrokerUnavailable):
+            next(inbox.waiting(1))
         sender.close()
 
 

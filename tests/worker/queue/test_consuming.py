@@ -67,15 +67,6 @@ def test_tasks_that_celery_brings_along_are_not_run(server, consumer, tmp_path, 
     assert not (tmp_path / "touched").exists()
 
 
-def test_a_message_that_orders_further_messages_is_dropped(server, consumer, tmp_path):
-    app = celery_app(server.url)
-    further = app.signature("touch", immutable=True, options={"queue": "anywhere"})
-    app.send_task("touch", queue="sticky", link=further)
-    app.send_task("stick", queue="sticky")
-    until((tmp_path / "stuck").exists)
-    assert not (tmp_path / "touched").exists()
-
-
 def test_one_that_is_stuck_falls_silent(server, consumer, tmp_path):
     beats_on(consumer)
     app = celery_app(server.url)

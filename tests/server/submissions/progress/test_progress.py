@@ -16,8 +16,8 @@ from worker.contract.messages import StepKind
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 FIRST = Place(1, 0.0)
-CHECK = StepStatus(1, StepKind.CHECK, StepState.QUEUED, "cpu", 0, NOW, None, None, None)
-MEASURE = StepStatus(2, StepKind.MEASURE, StepState.QUEUED, "gpu.h200", 0, NOW, None, None, None)
+CHECK = StepStatus(1, StepKind.CHECK, StepState.QUEUED, "cpu", 0, NOW, None, None, None, None)
+MEASURE = StepStatus(2, StepKind.MEASURE, StepState.QUEUED, "gpu.h200", 0, NOW, None, None, None, None)
 JOB = SubmissionStatus(7, JobKind.SUBMISSION, JobState.QUEUED, None, "h200", (CHECK,), FIRST)
 RUNNING = replace(CHECK, state=StepState.RUNNING, attempt=1, started_at=NOW + timedelta(seconds=4))
 CHECKED = replace(RUNNING, state=StepState.DONE, seconds=5.0)
