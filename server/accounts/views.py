@@ -130,8 +130,7 @@ _WRONG = Limit("password wrong", 10, timedelta(minutes=10))
 
 @accounts.get("/account/password")
 def password() -> Response:
-    viewer()
-    return page(_CHANGE_PAGE, filled({}))
+    return page(_CHANGE_PAGE, filled({}), without=_person().password is None)
 
 
 @accounts.post("/account/password")

@@ -11,13 +11,14 @@ from datetime import timedelta
 
 from flask import Blueprint, Flask, Response, current_app, request
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
 from server.accounts import browser_sessions
 from server.accounts.access import local_path, nothing_here, viewer, viewer_or_none
 from server.accounts.cookies import encrypted
 from server.accounts.limits import Limit, TooOften, by_address, count
 from server.accounts.models import Person
-from server.accounts.views import go, network_address, page, user_agent
+from server.accounts.views import go, may_use_password, network_address, page, user_agent
 from server.http.forms import filled
 from server.http.problems import Refused
 from server.http.site import site, site_address
@@ -33,7 +34,7 @@ _CLIENTS = "tilelab_sign_on"
 _LOG = logging.getLogger(__name__)
 _UNDER_WAY = timedelta(minutes=10)
 _MOST_TABS = 4
-_TWO, _LONGEST_CODE, _LONGEST_COOKIE, _LONGEST_LOGOUT_TOKEN = 2, 4096, 2000, 64 * 1024
+_LONGEST_CODE, _LONGEST_COOKIE, _LONGEST_LOGOUT_TOKEN = 4096, 2000, 64 * 1024
 
 # An answer makes us ask the provider, and a class may sit behind one address.
 _ANSWERS = Limit("sign-on answers", 600, timedelta(minutes=10))
@@ -151,8 +152,9 @@ def identities() -> Response:
         raise nothing_here()
     with site().readers.begin() as session:
         known = {each.issuer: each for each in matching.identities_of(session, who.id)}
+        only = _is_only_way_in(session, session.get_one(Person, who.id))
     rows = [(each, known.get(each.issuer)) for each in site().settings.sign_on.providers]
-    return page("sign_on/identities.html", filled({}), rows=rows)
+    return page("sign_on/identities.html", filled({}), rows=rows, only=only)
 
 
 @sign_on.post("/account/sign-on/<int(max=9007199254740991):number>/disconnect")
@@ -160,13 +162,20 @@ def disconnect(number: int) -> Response:
     who = viewer()
     with site().sessions.begin() as session:
         person = session.get_one(Person, who.id, with_for_update=True)
-        if person.password is None and len(matching.identities_of(session, who.id)) < _TWO:
+        if _is_only_way_in(session, person):
             raise Refused(
-                409, "only_way_in", "This is your only way in",
-                "You have no password. Ask your course staff for a link to set one, then disconnect this sign-in.",
-            )  # fmt: skip
+                409,
+                "only_way_in",
+                "This is your only way in",
+                "Without it, you could no longer sign in. Nothing changed.",
+            )
         matching.disconnect(session, person, number)
     return go("/account/sign-on?notice=disconnected")
+
+
+def _is_only_way_in(session: Session, person: Person) -> bool:
+    """Whether the person couldn't sign in without the one identity."""
+    return not (person.password and may_use_password(person)) and len(matching.identities_of(session, person.id)) == 1
 
 
 def _sent_away(client: Client, attempt: _Attempt) -> Response:
