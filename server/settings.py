@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from server.identity_providers import ProviderError, SignOn, read_sign_on
+from server.identity_providers import ProviderError, SignOn, is_loopback, read_sign_on
 
 LEASE_SECONDS = 20.0
 REPUBLISH_SECONDS = 10.0
@@ -173,6 +173,9 @@ def _sign_on(given: Mapping[str, str]) -> SignOn:
         return SignOn()
     if not given.get(_PUBLIC_URL, "").strip():
         raise SettingError(f"{_PUBLIC_URL} is not set. With {_SIGN_ON}, providers send browsers back to that address.")
+    parts = urlsplit(given[_PUBLIC_URL].strip())
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+        raise SettingError(f"{_PUBLIC_URL} needs https. With {_SIGN_ON}, cookies must come from this server alone.")
     try:
         return read_sign_on(Path(file))
     except ProviderError as error:

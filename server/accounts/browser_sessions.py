@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, bindparam, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from server.accounts.digest import digest_of
-from server.accounts.models import BrowserSession, Person
+from server.accounts.models import BrowserSession, Identity, Person
 
 LIFETIME = timedelta(days=14)
 IDLE = timedelta(days=3)
@@ -181,3 +181,13 @@ def end_where(session: Session, *which: ColumnElement[bool]) -> int:
         .returning(BrowserSession.id)
     )
     return len(ended.all())
+
+
+def disconnect_identities(session: Session, person: Person, *which: ColumnElement[bool]) -> int:
+    """Let the person's identities, or those for which the conditions hold, no longer open the account."""
+    found = session.scalars(select(Identity.id).where(Identity.person_id == person.id, *which)).all()
+    began = BrowserSession.identity_id.in_(found)
+    end_where(session, began)
+    session.execute(update(BrowserSession).where(began).values(identity_id=None))
+    session.execute(delete(Identity).where(Identity.id.in_(found)))
+    return len(found)

@@ -141,7 +141,7 @@ def change_password() -> Response:
     new = password_sent("password")
     check_new(form, new, password_sent("again"), who.email, who.name)
     try:
-        person = _proven(form, who)
+        person = proven(form, who)
     except TooOften as error:
         return too_often(_CHANGE_PAGE, form, error)
     if not form.right:
@@ -172,7 +172,7 @@ def check_new(form: Form, password: str, again: str, email: str, name: str) -> N
         form.mistake("again", "The two passwords differ. Type the new password twice.")
 
 
-def _proven(form: Form, who: Viewer) -> Person:
+def proven(form: Form, who: Viewer) -> Person:
     """The person, after checking the current password: an unattended browser can't take over an account."""
     asked, present = [(_WRONG, f"person {who.id}")], password_sent("present")
     count_all(site().sessions, asked)

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from sqlalchemy import ColumnElement, select, update
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from server.accounts import service
-from server.accounts.browser_sessions import end_all, end_where
+from server.accounts.browser_sessions import disconnect_identities, end_all, end_where
 from server.accounts.links import end_links
 from server.accounts.models import BrowserSession, Identity, Person
 from server.audit.service import note
@@ -28,7 +28,8 @@ class Why(StrEnum):
 
     UNVERIFIED: the provider sends no email, doesn't vouch for it, or may not
     UNKNOWN: no account has the email, and only people on a roster get one
-    OTHER: another identity of this provider already opens the account with this email
+    OTHER: another identity already opens the account with this email
+    UNPROVEN: the account to connect has an email that no one has checked
     OPERATOR: the email is an operator's, who must connect the identity after signing in with the password
     DISABLED: the account is disabled
     TAKEN: the identity opens another account than the one to connect
@@ -37,6 +38,7 @@ class Why(StrEnum):
     UNVERIFIED = "unverified"
     UNKNOWN = "unknown"
     OTHER = "other"
+    UNPROVEN = "unproven"
     OPERATOR = "operator"
     DISABLED = "disabled"
     TAKEN = "taken"
@@ -64,25 +66,20 @@ def enter(session: Session, provider: Provider, claims: Claims) -> Identity:
 
 def connect(session: Session, person: Person, claims: Claims) -> Identity:
     """Let this identity open the account of a person who is signed in to it; raises NoAccount."""
+    if person.proven_at is None:
+        raise NoAccount(Why.UNPROVEN)
     known = _known(session, claims)
     if known is not None and known.person_id != person.id:
         raise NoAccount(Why.TAKEN)
-    if known is None and _has_one(session, person, claims):
+    if known is None and any(each.issuer == claims.issuer for each in identities_of(session, person.id)):
         raise NoAccount(Why.OTHER)
     return known or _connected(session, person, claims)
 
 
-def disconnect(session: Session, person: Person, identity_id: int) -> bool:
-    """Let the identity no longer open the account; False if it isn't the person's."""
-    found = session.scalar(select(Identity).where(Identity.id == identity_id, Identity.person_id == person.id))
-    if found is None:
-        return False
-    theirs = BrowserSession.identity_id == found.id
-    end_where(session, theirs)
-    session.execute(update(BrowserSession).where(theirs).values(identity_id=None))
-    session.delete(found)
-    note(session, person, "identity.disconnected", f"person {person.id}", issuer=found.issuer)
-    return True
+def disconnect(session: Session, person: Person, identity_id: int) -> None:
+    """Let this identity of the person no longer open the account."""
+    if disconnect_identities(session, person, Identity.id == identity_id):
+        note(session, person, "identity.disconnected", f"person {person.id}")
 
 
 def identities_of(session: Session, person_id: int) -> Sequence[Identity]:
@@ -113,8 +110,8 @@ def _person(session: Session, provider: Provider, claims: Claims) -> Person:
     session.refresh(person, with_for_update=True)
     if person.admin:
         raise NoAccount(Why.OPERATOR)
-    if _has_one(session, person, claims):
-        raise NoAccount(Why.OTHER)
+    if identities_of(session, person.id):
+        raise NoAccount(Why.OTHER)  # universities give old emails to new people
     _secure(session, person)
     return person
 
@@ -122,7 +119,11 @@ def _person(session: Session, provider: Provider, claims: Claims) -> Person:
 def _new(session: Session, provider: Provider, email: str, name: str) -> Person:
     if provider.new_accounts is NewAccounts.ROSTER:
         raise NoAccount(Why.UNKNOWN)
-    person = service.create_person(session, email=email, name=name or email.partition("@")[0])
+    try:
+        shown = service.normal_name(name)
+    except service.AccountError:
+        shown = email.partition("@")[0]
+    person = service.create_person(session, email=email, name=shown)
     note(session, person, "person.created", f"person {person.id}")
     return person
 
@@ -141,12 +142,6 @@ def _known(session: Session, claims: Claims) -> Identity | None:
     return session.scalar(
         select(Identity).where(Identity.issuer == claims.issuer, Identity.subject == claims.subject).with_for_update()
     )
-
-
-def _has_one(session: Session, person: Person, claims: Claims) -> bool:
-    """Whether another identity of this provider opens the account: universities give old emails to new people."""
-    query = select(Identity.id).where(Identity.person_id == person.id, Identity.issuer == claims.issuer)
-    return session.scalar(query) is not None
 
 
 def _connected(session: Session, person: Person, claims: Claims) -> Identity:

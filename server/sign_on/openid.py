@@ -7,24 +7,27 @@ import hashlib
 import secrets
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
 from joserfc import jwt
-from joserfc.errors import InvalidKeyIdError, JoseError
-from joserfc.jwk import KeySet, KeySetSerialization
+from joserfc.errors import BadSignatureError, InvalidKeyIdError, JoseError
+from joserfc.jwk import JWKRegistry, KeySet
 
 from server.identity_providers import Provider
 from server.sign_on.fetch import ProviderFault, checked, get_json, post_form
+
+T = TypeVar("T")
 
 LONGEST_SUBJECT = 255
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519", "EdDSA")
 """Signatures only: with an algorithm of a shared secret, whoever knows a public key could sign."""
 
 _LEEWAY = 60
-_METADATA_SECONDS, _KEYS_SECONDS, _AT_LEAST = 3600.0, 3600.0, 30.0
+_KEPT_SECONDS, _AT_LEAST, _WAIT_SECONDS = 3600.0, 30.0, 1.0
 _LONGEST_TOKEN = 64 * 1024
 _SIGNED_OUT = "http://schemas.openid.net/event/backchannel-logout"
 
@@ -76,24 +79,59 @@ class Claims:
     session: str
 
 
+class _Published(Generic[T]):
+    """Something that a provider publishes, as this process read it last. Only one thread reads it anew at a time.
+
+    A failure counts for half a minute, so that no thread waits for a provider that has just been silent.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: tuple[float, T] | None = None
+        self._failed: tuple[float, ProviderFault] | None = None
+
+    def get(self, read: Callable[[], T], *, newer: bool = False) -> T:
+        known, now = self._known, time.monotonic()
+        if known is not None and now - known[0] < (_AT_LEAST if newer else _KEPT_SECONDS):
+            return known[1]
+        if not self._lock.acquire(timeout=0 if known is not None else _WAIT_SECONDS):
+            if known is not None:
+                return known[1]
+            raise ProviderFault("the provider is slow")
+        try:
+            return self._read(read, now)
+        finally:
+            self._lock.release()
+
+    def _read(self, read: Callable[[], T], asked: float) -> T:
+        known, failed = self._known, self._failed
+        if known is not None and known[0] > asked:
+            return known[1]
+        try:
+            if failed is not None and time.monotonic() - failed[0] < _AT_LEAST:
+                raise failed[1]
+            self._known = time.monotonic(), read()
+        except ProviderFault as fault:
+            if failed is None or fault is not failed[1]:
+                self._failed = time.monotonic(), fault
+            if known is None:
+                raise
+            return known[1]
+        return self._known[1]
+
+
 class Client:
     """A provider, as this process knows it. Threads share it."""
 
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
-        self._lock = threading.Lock()
-        self._metadata: tuple[float, Metadata] | None = None
-        self._keys: tuple[float, KeySet] | None = None
+        self._metadata = _Published[Metadata]()
+        self._keys = _Published[KeySet]()
 
     def metadata(self) -> Metadata:
-        """What the provider publishes, at most an hour old; raises ProviderFault."""
-        with self._lock:
-            known = self._metadata
-            if known is None or time.monotonic() - known[0] > _METADATA_SECONDS:
-                address = f"{self.provider.issuer.rstrip('/')}/.well-known/openid-configuration"
-                known = time.monotonic(), _metadata(get_json(address), self.provider.issuer)
-                self._metadata = known
-            return known[1]
+        """What the provider publishes, about an hour old at most; raises ProviderFault."""
+        address = f"{self.provider.issuer.rstrip('/')}/.well-known/openid-configuration"
+        return self._metadata.get(lambda: _metadata(get_json(address), self.provider.issuer))
 
     def sign_in_address(self, request: Request, back: str, *, again: bool = False) -> str:
         """Where the browser goes to sign in. back: our address for the answer; again: ask who it is, even if known."""
@@ -159,7 +197,7 @@ class Client:
         try:
             try:
                 found = jwt.decode(token, self._key_set(), algorithms=_ALGORITHMS).claims
-            except InvalidKeyIdError:
+            except (InvalidKeyIdError, BadSignatureError):
                 found = jwt.decode(token, self._key_set(newer=True), algorithms=_ALGORITHMS).claims
             if missing := [name for name in essential if not found.get(name)]:
                 raise ProviderFault(f"a token has no {missing[0]}")
@@ -177,16 +215,7 @@ class Client:
 
     def _key_set(self, *, newer: bool = False) -> KeySet:
         address = self.metadata().keys
-        with self._lock:
-            known, now = self._keys, time.monotonic()
-            if known is None or now - known[0] > (_AT_LEAST if newer else _KEYS_SECONDS):
-                given = get_json(address).get("keys")
-                if not isinstance(given, list):
-                    raise ProviderFault("the provider publishes no keys")
-                signing = [key for key in given if isinstance(key, dict) and key.get("use", "sig") == "sig"]
-                made = KeySet.import_key_set(cast("KeySetSerialization", {"keys": signing}))
-                known = self._keys = now, made
-            return known[1]
+        return self._keys.get(lambda: _keys(get_json(address)), newer=newer)
 
 
 def _metadata(given: Mapping[str, Any], issuer: str) -> Metadata:
@@ -204,9 +233,21 @@ def _metadata(given: Mapping[str, Any], issuer: str) -> Metadata:
     )
 
 
+def _keys(given: Mapping[str, Any]) -> KeySet:
+    """The keys for signatures that we understand; others may come with them."""
+    made = []
+    for key in given.get("keys") or ():
+        if isinstance(key, dict) and key.get("use", "sig") == "sig" and key.get("kty") in {"RSA", "EC", "OKP"}:
+            with suppress(JoseError, ValueError, TypeError, KeyError):
+                made.append(JWKRegistry.import_key(key))
+    if not made:
+        raise ProviderFault("the provider publishes no usable key")
+    return KeySet(made)
+
+
 def _claims(found: Mapping[str, Any]) -> Claims:
     subject = found["sub"]
-    if not isinstance(subject, str) or not subject or len(subject) > LONGEST_SUBJECT:
+    if not isinstance(subject, str) or _line(subject, LONGEST_SUBJECT) != subject:
         raise ProviderFault("the ID token has no usable subject")
     names = (found.get("name"), f"{found.get('given_name') or ''} {found.get('family_name') or ''}")
     return Claims(

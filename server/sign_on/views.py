@@ -6,20 +6,20 @@ import hmac
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from flask import Blueprint, Flask, Response, current_app, request
+from flask import Blueprint, Flask, Response, after_this_request, current_app, request
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from server.accounts import browser_sessions
 from server.accounts.access import local_path, nothing_here, viewer, viewer_or_none
-from server.accounts.cookies import encrypted
+from server.accounts.cookies import encrypted, session_token
 from server.accounts.limits import Limit, TooOften, by_address, count
 from server.accounts.models import Person
-from server.accounts.views import go, may_use_password, network_address, page, user_agent
-from server.http.forms import filled
+from server.accounts.views import go, may_use_password, network_address, page, proven, too_often, user_agent
+from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
 from server.http.site import site, site_address
 from server.identity_providers import Provider, SignOn
@@ -34,6 +34,7 @@ _CLIENTS = "tilelab_sign_on"
 _LOG = logging.getLogger(__name__)
 _UNDER_WAY = timedelta(minutes=10)
 _MOST_TABS = 4
+_CONNECT_PAGE = "sign_on/connect.html"
 _LONGEST_CODE, _LONGEST_COOKIE, _LONGEST_LOGOUT_TOKEN = 4096, 2000, 64 * 1024
 
 # An answer makes us ask the provider, and a class may sit behind one address.
@@ -42,8 +43,8 @@ _ENDED = Limit("sign-on ended", 6000, timedelta(minutes=10))
 
 _REFUSED: Mapping[Why, tuple[str, str]] = {
     Why.UNVERIFIED: (
-        "{title} didn’t confirm your email",
-        "Tilelab finds your account by an email that {title} has checked, and it sent none. Ask an operator.",
+        "{title} sent no confirmed email",
+        "Tilelab finds your account by an email that {title} has checked. Ask an operator of this server.",
     ),
     Why.UNKNOWN: (
         "You have no account here yet",
@@ -51,11 +52,16 @@ _REFUSED: Mapping[Why, tuple[str, str]] = {
     ),
     Why.OTHER: (
         "Another sign-in opens this account",
-        "At {title}, another person signs in to the account of {email}. If it is yours, ask an operator.",
+        "The account of {email} is already connected to a different sign-in. If it is yours, use that one, or ask an "
+        "operator.",
     ),
     Why.OPERATOR: (
         "Connect this sign-in first",
         "{email} is an operator’s account. Sign in with its password once, and connect {title} on the account page.",
+    ),
+    Why.UNPROVEN: (
+        "This account’s email isn’t confirmed",
+        "Sign out, then sign in with {title}. That confirms your email.",
     ),
     Why.DISABLED: ("Your account is disabled", "Ask an operator of this server why."),
     Why.TAKEN: (
@@ -69,13 +75,13 @@ _REFUSED: Mapping[Why, tuple[str, str]] = {
 class _Attempt:
     """What a browser keeps while its owner is at the provider.
 
-    person: to whose account to connect the identity; 0 to sign in
+    proof: of the session to whose account to connect the identity; "" to sign in
     """
 
     provider: str
     request: Request
     to: str = ""
-    person: int = 0
+    proof: str = ""
 
 
 def attach_sign_on(app: Flask, settings: SignOn) -> None:
@@ -94,14 +100,35 @@ def start(name: str) -> Response:
 
 
 @sign_on.get("/account/sign-on/<name>")
-def start_connecting(name: str) -> Response:
-    """Send the browser to the provider, to connect an identity to the viewer's account.
+def connecting(name: str) -> Response:
+    """Ask for the password: an unattended browser can't connect another person's identity."""
+    with site().readers.begin() as session:
+        person = session.get_one(Person, viewer().id)
+    return _connecting_page(_client(name), filled({}), person)
 
-    Only from our own page: elsewhere, a stranger could first sign this browser in at the provider as himself.
-    """
-    if request.headers.get("Sec-Fetch-Site") != "same-origin":
-        return go("/account/sign-on")
-    return _sent_away(_client(name), _Attempt(name, Request.new(), person=viewer().id))
+
+@sign_on.post("/account/sign-on/<name>")
+def start_connecting(name: str) -> Response:
+    """Show the way to the provider. A redirect isn't possible: a form of ours may lead to our pages only."""
+    client, who, form = _client(name), viewer(), sent()
+    with site().readers.begin() as session:
+        person = session.get_one(Person, who.id)
+    try:
+        if person.password is not None and may_use_password(person):
+            person = proven(form, who)
+    except TooOften as error:
+        return too_often(_CONNECT_PAGE, form, error, provider=client.provider, person=person)
+    if not form.right:
+        return _connecting_page(client, form, person)
+    attempt = _Attempt(name, Request.new())
+    attempt = replace(attempt, proof=_proof(attempt.request.state))
+    shown = _connecting_page(client, form, person, address=_address(client, attempt, again=True))
+    return _keeping(shown, attempt)
+
+
+def _connecting_page(client: Client, form: Form, person: Person, address: str = "") -> Response:
+    asked = person.password is not None and may_use_password(person)
+    return page(_CONNECT_PAGE, form, provider=client.provider, asked=asked, address=address)
 
 
 @sign_on.get("/sign-on/<name>/answer")
@@ -112,9 +139,8 @@ def answer(name: str) -> Response:
     attempt = _attempt(state)
     if attempt is None or attempt.provider != name:
         raise _over(client.provider)
-    done = _answered(client, attempt)
-    _forget(done, _cookie(state))
-    return done
+    after_this_request(lambda response: _forget(response, _cookie(state)))
+    return _answered(client, attempt)
 
 
 @sign_on.post("/sign-on/<name>/ended")
@@ -170,20 +196,29 @@ def disconnect(number: int) -> Response:
                 "Without it, you could no longer sign in. Nothing changed.",
             )
         matching.disconnect(session, person, number)
-    return go("/account/sign-on?notice=disconnected")
+    return go("/sign-in?notice=disconnected")
 
 
 def _is_only_way_in(session: Session, person: Person) -> bool:
     """Whether the person couldn't sign in without the one identity."""
-    return not (person.password and may_use_password(person)) and len(matching.identities_of(session, person.id)) == 1
+    known = {each.issuer for each in site().settings.sign_on.providers}
+    usable = [each for each in matching.identities_of(session, person.id) if each.issuer in known]
+    return not (person.password and may_use_password(person)) and len(usable) < 2  # noqa: PLR2004
 
 
 def _sent_away(client: Client, attempt: _Attempt) -> Response:
+    return _keeping(go(_address(client, attempt)), attempt)
+
+
+def _address(client: Client, attempt: _Attempt, *, again: bool = False) -> str:
     try:
-        address = client.sign_in_address(attempt.request, _back(client), again=bool(attempt.person))
+        return client.sign_in_address(attempt.request, _back(client), again=again)
     except ProviderFault as fault:
         raise _unreachable(client.provider, fault) from fault
-    response = go(address)
+
+
+def _keeping(response: Response, attempt: _Attempt) -> Response:
+    """The response, with which the browser keeps the attempt."""
     response.headers["Cache-Control"] = "no-store"
     under_way = [each for each in request.cookies if each.startswith(_cookie(""))]
     for each in under_way[: max(0, len(under_way) + 1 - _MOST_TABS)]:
@@ -195,8 +230,14 @@ def _sent_away(client: Client, attempt: _Attempt) -> Response:
     return response
 
 
-def _forget(response: Response, cookie: str) -> None:
+def _proof(state: str) -> str:
+    """What only the session that began to connect an identity can know."""
+    return hmac.digest(session_token().encode(), f"connect {state}".encode(), "sha256").hex()
+
+
+def _forget(response: Response, cookie: str) -> Response:
     response.delete_cookie(cookie, path="/", httponly=True, secure=encrypted(), samesite="Lax")
+    return response
 
 
 def _answered(client: Client, attempt: _Attempt) -> Response:
@@ -215,7 +256,7 @@ def _answered(client: Client, attempt: _Attempt) -> Response:
     except ProviderFault as fault:
         raise _unreachable(provider, fault) from fault
     try:
-        return _connected(provider, claims, attempt) if attempt.person else _let_in(provider, claims, attempt)
+        return _connected(provider, claims, attempt) if attempt.proof else _let_in(provider, claims, attempt)
     except NoAccount as refusal:
         title, text = _REFUSED[refusal.why]
         known = {"title": provider.title, "email": claims.email}
@@ -239,7 +280,7 @@ def _let_in(provider: Provider, claims: Claims, attempt: _Attempt) -> Response:
 
 def _connected(provider: Provider, claims: Claims, attempt: _Attempt) -> Response:
     who = viewer()
-    if who.id != attempt.person:
+    if not hmac.compare_digest(attempt.proof, _proof(attempt.request.state)):
         raise _over(provider)
     with site().sessions.begin() as session:
         person = session.get_one(Person, who.id, with_for_update=True)
@@ -265,22 +306,23 @@ def _cookie(state: str) -> str:
 
 def _kept(attempt: _Attempt) -> str:
     made = attempt.request
-    return json.dumps([attempt.provider, made.state, made.nonce, made.verifier, attempt.to, attempt.person])
+    return json.dumps(
+        [attempt.provider, made.state, made.nonce, made.verifier, attempt.to, attempt.proof], ensure_ascii=False
+    )
 
 
 def _attempt(state: str) -> _Attempt | None:
     """What this browser kept of the attempt with this state."""
     kept = request.cookies.get(_cookie(state), "") if state.isascii() and state.isprintable() else ""
     try:
-        provider, made, nonce, verifier, to, person = json.loads(kept[:_LONGEST_COOKIE])
-    except (ValueError, TypeError):
+        provider, made, nonce, verifier, to, proof = json.loads(kept[:_LONGEST_COOKIE])
+    except (ValueError, TypeError, RecursionError):
         return None
-    texts = (provider, made, nonce, verifier, to)
-    if not all(isinstance(each, str) for each in texts) or type(person) is not int:
+    if not all(isinstance(each, str) and each.isprintable() for each in (provider, made, nonce, verifier, to, proof)):
         return None
     if len(made) < len(Request.new().state) or not hmac.compare_digest(made.encode(), state.encode()):
         return None
-    return _Attempt(provider, Request(made, nonce, verifier), local_path(to), person)
+    return _Attempt(provider, Request(made, nonce, verifier), local_path(to), proof if proof.isascii() else "")
 
 
 def _over(provider: Provider) -> Refused:
