@@ -92,6 +92,10 @@ class _Shape:
     scalar: type | None = None
 
 
+_LARGEST_WHOLE = 2**63
+"""JSON has whole numbers of any size, and not each is a float."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Reader:
     """Reads plain values as `from_plain` does. An error has the path of the value."""
@@ -106,6 +110,8 @@ class _Reader:
             if cls == datetime:
                 return zoned_time(data)
             if cls is float and type(data) is int:
+                if abs(data) > _LARGEST_WHOLE:
+                    raise _needed("a smaller number")
                 return float(data)
             if type(data) is not cls:
                 raise _needed(getattr(cls, "__name__", str(cls)), f", not {type(data).__name__}")

@@ -33,7 +33,7 @@ from worker.contract.fleet import SLOTS_OF_A_GPU
 from worker.contract.messages import StepKind
 from worker.supervision.cores import cores
 
-AT_LEAST = 0.9
+AT_LEAST = 0.95
 SUBMISSIONS, ROUNDS = 200, 2
 
 _STUDENTS = 50

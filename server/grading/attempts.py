@@ -6,6 +6,7 @@ from the caller.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
@@ -15,7 +16,7 @@ from sqlalchemy.orm import Session, contains_eager
 
 from server.grading.models import Attempt, AttemptOutcome, Job, JobState, Step, StepState
 from server.text import storable
-from worker.contract.messages import StepKind, Ticket
+from worker.contract.messages import Ticket
 
 FAULT_CHARACTERS = 2000
 WORKER_CHARACTERS = 100
@@ -24,13 +25,6 @@ WORKER_CHARACTERS = 100
 def kept(text: str, most: int = FAULT_CHARACTERS) -> str:
     """As much of a worker's text as is stored."""
     return storable(text)[:most]
-
-
-def locked_step(session: Session, job: int, kind: StepKind) -> Step | None:
-    """Lock a job's step until the transaction ends, and read it again; None for no such step."""
-    query = select(Step).where(Step.job_id == job, Step.kind == kind).with_for_update()
-    # Another process may have changed the row while this one waited for the lock.
-    return session.scalar(query.execution_options(populate_existing=True))
 
 
 def locked_job(session: Session, job: int) -> Job:
@@ -50,6 +44,7 @@ _CURRENT = (
     .order_by(Step.id)
     .execution_options(populate_existing=True)
 )
+TOKEN = re.compile(r"[0-9a-f]{32}")
 _LOCKED = (Step, Attempt, Job)
 _CURRENT_LOCKED, _CURRENT_FREE = (_CURRENT.with_for_update(of=_LOCKED, skip_locked=skip) for skip in (False, True))
 

@@ -17,7 +17,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.database.engine import Sessions
-from server.grading.attempts import completed, given_back, kept, locked_current
+from server.grading.attempts import TOKEN, completed, given_back, kept, locked_current
 from server.grading.contradictions import Contradiction, note_contradictions
 from server.grading.models import WORK_BYTES, Attempt, AttemptOutcome, Job, Result, Step
 from server.grading.queue_order import QueueOrder
@@ -25,10 +25,11 @@ from server.grading.refusals import note_refusal
 from server.recording.origin import Distrust, Distrusted, check_origin, check_work
 from server.recording.refusal import Refusal, check_result
 from server.standings.service import update_leaderboards
-from server.submissions.verdicts import failed, finish, give_up, update_judged_jobs
+from server.submissions.verdicts import failed, finish, give_up, lock_submissions, update_judged_jobs
 from worker.contract.credential import Credential
 from worker.contract.logging import about
 from worker.contract.messages import (
+    MessageError,
     OtherVersionError,
     PackedWork,
     StepKind,
@@ -42,6 +43,8 @@ from worker.contract.messages import (
 
 REFUSAL_PAUSE = timedelta(seconds=5)
 """A step's wait after a refused result. A broken worker must not take it again at once."""
+
+_JOBS = 2**63
 
 logger = logging.getLogger(__name__)
 
@@ -99,20 +102,24 @@ class Entry:
 
 def record_all(
     sessions: Sessions, letters: Sequence[Letter], now: datetime | None = None
-) -> tuple[Sequence[Entry], Sequence[Contradiction]]:
+) -> tuple[Sequence[Entry | None], Sequence[Contradiction]]:
     """Write these results once, all or none. When this returns, the outcomes are committed.
+
+    Of several, it writes only those whose step is free, and leaves the others to be written alone. So it never waits
+    for a step while it holds another.
 
     A refused result changes only its own step. Only a worker that received the attempt knows its token, so a stranger
     can't end the work of others.
 
-    return: an entry for each letter; different verdicts of two workers on the same source
+    return: an entry for each letter, None for one left out; different verdicts of two workers on the same source
     """
     with sessions.begin() as session, session.no_autoflush:
         page = _Page(session, now or datetime.now(UTC))
         entries = page.write(letters)
         contradictions = page.finish()
     for letter, entry in zip(letters, entries, strict=True):
-        _log(letter.result, entry)
+        if entry is not None:
+            _log(letter.result, entry)
     for contradiction in contradictions:
         logger.warning("%s", contradiction)
     return entries, contradictions
@@ -121,6 +128,7 @@ def record_all(
 def record(sessions: Sessions, result: StepResult, now: datetime | None = None) -> Recorded:
     """Write a result of the server itself, as `record_all` does."""
     (entry,), _ = record_all(sessions, [Letter(result)], now)
+    assert entry is not None
     return entry.outcome
 
 
@@ -132,14 +140,18 @@ def record_fault(sessions: Sessions, ticket: Ticket, why: str) -> Recorded:
 def read_result(body: object) -> StepResult | Unread:
     """Read the result in a message; for an unreadable result, its ticket and the reason.
 
-    raise (MessageError): the message has no ticket
+    raise (MessageError): the message has no ticket, or none of ours
     """
+    read: StepResult | Unread
     try:
-        return decode(StepResult, body)
+        read = decode(StepResult, body)
     except UnreadableError as error:
         if error.ticket is None:
             raise
-        return Unread(error.ticket, str(error), isinstance(error, OtherVersionError))
+        read = Unread(error.ticket, str(error), isinstance(error, OtherVersionError))
+    if not TOKEN.fullmatch(read.ticket.token) or not 0 < read.ticket.job < _JOBS:
+        raise MessageError("its ticket isn't ours")
+    return read
 
 
 @dataclass(slots=True)
@@ -151,10 +163,16 @@ class _Page:
     _over: list[tuple[Job, Result]] = field(default_factory=list)
     _orders: dict[tuple[str, int], QueueOrder] = field(default_factory=dict)
 
-    def write(self, letters: Sequence[Letter]) -> Sequence[Entry]:
-        current = dict(locked_current(self.session, [letter.result.ticket for letter in letters]))
+    def write(self, letters: Sequence[Letter]) -> Sequence[Entry | None]:
+        tickets = [letter.result.ticket for letter in letters]
+        if len(letters) == 1:
+            return [self._entry(letters[0], locked_current(self.session, tickets).get(tickets[0]))]
+        current = dict(locked_current(self.session, tickets, skip_locked=True))
+        # A system error needs its submission at once, the others need theirs at the end. All take them in one order.
+        lock_submissions(self.session, [step.job for step in current.values()])
         # The second of two copies finds no step.
-        return [self._entry(letter, current.pop(letter.result.ticket, None)) for letter in letters]
+        free = [(letter, current.pop(ticket, None)) for letter, ticket in zip(letters, tickets, strict=True)]
+        return [None if step is None else self._entry(letter, step) for letter, step in free]
 
     def finish(self) -> Sequence[Contradiction]:
         """Write what follows from the jobs that are over."""

@@ -113,17 +113,18 @@ class Recorder:
 
     def write(self, results: Sequence[Received]) -> Sequence[Received]:
         """Write these results, whatever they hold. Returns the unwritten ones if the recorder stops first."""
+        alone = results
         if len(results) > 1:
             try:
-                self._record(results)
+                alone = self._record(results)
             except Exception as error:  # noqa: BLE001 - alone, the result at fault shows it again
                 logger.warning("writing %d results one by one: %s", len(results), named(error))
             else:
-                self._settle(results)
-                return []
-        for number, each in enumerate(results):
+                self._settle([each for each in results if each not in alone])
+        for number, each in enumerate(alone):
+            self.heartbeat.beat()
             if not self._written(each):
-                return results[number:]
+                return alone[number:]
             self._settle([each])
         return []
 
@@ -162,14 +163,24 @@ class Recorder:
                     raise
             # The same error would come with every copy of the message.
             logger.exception("the result of job %d cannot be recorded, so its attempt ends", result.ticket.job)
-            record_fault(self._sessions, result.ticket, f"its result cannot be recorded: {named(error)}")
+            self._end_attempt(result.ticket, f"its result cannot be recorded: {named(error)}")
 
-    def _record(self, results: Sequence[Received]) -> None:
-        """Write all of them, or none."""
+    def _end_attempt(self, ticket: Ticket, why: str) -> None:
+        try:
+            record_fault(self._sessions, ticket, why)
+        except (DatabaseUnavailable, DBAPIError, PoolTimeout):
+            raise
+        except Exception:
+            logger.exception("dropped a result of job %d: the end of its attempt can't be recorded either", ticket.job)
+
+    def _record(self, results: Sequence[Received]) -> Sequence[Received]:
+        """Write all of them, or none. Returns those that must be written alone."""
         entries, contradictions = record_all(self._sessions, [self._letter(each) for each in results])
         for contradiction in contradictions:
             self.contradicted(contradiction)
         for result, entry in zip(results, entries, strict=True):
+            if entry is None:
+                continue
             if entry.distrust is not None:
                 self.distrusted(entry.distrust)
             elif entry.outcome is Recorded.FENCED:
@@ -180,6 +191,7 @@ class Recorder:
                     # This bounds the memory. A forgotten step only gets some more returns.
                     self._returned.clear()
                 self._returned[result.step] += 1
+        return [result for result, entry in zip(results, entries, strict=True) if entry is None]
 
     def _letter(self, result: Received) -> Letter:
         read, returns = result.read, self._returned[result.step]
@@ -224,6 +236,8 @@ def read(messages: Iterable[str]) -> Sequence[Received]:
             results.append(Received(message, sealed, read_result(sealed.body)))
         except MessageError as error:
             logger.error("dropped an unreadable result: %s", error)  # noqa: TRY400 - no trace is needed
+        except Exception:
+            logger.exception("dropped an unreadable result")
         if len(results) == MOST or time.monotonic() - began >= READ_SECONDS:
             break
     return results

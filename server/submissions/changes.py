@@ -15,7 +15,7 @@ from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment
 from server.courses.service import CourseError, hold_course
-from server.grading.attempts import cancelled, locked_job, locked_step
+from server.grading.attempts import cancelled, locked_job
 from server.grading.models import Job, JobKind, JobState, Priority, Step, StepState, judged_alike
 from server.grading.queue_order import QueueOrder, in_state
 from server.grading.service import Work, queue_job, queue_jobs
@@ -185,7 +185,7 @@ def cancel(
     """
     moment = now or datetime.now(UTC)
     # The recorder locks this row too. After the lock, a measure step that it queued is visible.
-    locked_step(session, number, StepKind.CHECK)
+    session.execute(select(Step.id).where(Step.job_id == number, Step.kind == StepKind.CHECK).with_for_update())
     open_states = in_state(StepState.QUEUED, StepState.SENT, StepState.RUNNING)
     query = select(Step).where(Step.job_id == number, open_states).order_by(Step.id).with_for_update()
     steps = session.scalars(query.execution_options(populate_existing=True)).all()

@@ -5,7 +5,7 @@ As in server.grading.attempts, the caller locks the rows, the step before its jo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -96,6 +96,14 @@ _LOCKED = (
 )
 
 
+def lock_submissions(session: Session, jobs: Iterable[Job]) -> Mapping[int, Submission]:
+    """Lock the submissions of these jobs, in the order of their IDs."""
+    numbers = {job.submission_id for job in jobs if job.submission_id is not None}
+    if not numbers:
+        return {}
+    return {submission.id: submission for submission in session.scalars(_LOCKED, {"numbers": list(numbers)})}
+
+
 def update_judged_jobs(session: Session, jobs: Sequence[Job]) -> Mapping[int, Submission]:
     """Let each finished job decide its submission's verdict, unless a later or weightier job does.
 
@@ -105,9 +113,8 @@ def update_judged_jobs(session: Session, jobs: Sequence[Job]) -> Mapping[int, Su
     return: the locked submissions, by ID
     """
     session.flush()
-    numbers = {job.submission_id for job in jobs if job.submission_id is not None}
     # Two jobs of one submission may end at the same time, in any order.
-    locked = {submission.id: submission for submission in session.scalars(_LOCKED, {"numbers": list(numbers)})}
+    locked = lock_submissions(session, jobs)
     for job in jobs:
         if job.submission_id is None:
             continue

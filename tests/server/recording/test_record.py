@@ -280,6 +280,7 @@ def test_a_result_of_another_version_goes_back_for_a_while_and_costs_no_attempt(
     back = Letter(StepResult(found.ticket, "", None, fault=found.why, given_back=True), pause=pause)
     for outcome in (Recorded.AGAIN, Recorded.FENCED):
         (entry,), _ = record_all(made, [back], NOW)
+        assert entry is not None
         assert entry.outcome is outcome
     with made.begin() as session:
         step = step_of(session, job)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import event, select, text
 from sqlalchemy.exc import OperationalError
 
 from kernels.verdict import Verdict
@@ -19,7 +19,7 @@ from kernels.wire import to_plain
 from server.database.engine import connect, sessions
 from server.dispatching.dispatch import take
 from server.grading.attempts import ticket_of
-from server.grading.models import Job, StepState
+from server.grading.models import Job, Step, StepState
 from server.grading.refusals import recent_refusals
 from server.recording import recorder as recording
 from server.recording.recorder import Recorder, read
@@ -106,15 +106,52 @@ def test_what_waits_is_written_with_as_many_statements_as_one_result(recorder, r
     numbers = []
     statements = []
     event.listen(engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
-    assert written(recorder, signed(made, replace(several[0], ticket=replace(several[0].ticket, token="over"))))
+    assert written(recorder, signed(made, replace(several[0], ticket=replace(several[0].ticket, token="0" * 32))))
     for some in (several[:1], several[1:]):
         bodies = [signed(made, each) for each in some]
         statements.clear()
         assert written(recorder, *bodies)
         numbers.append(len(statements))
-    assert numbers[0] == numbers[1]
+    # Several also lock their submissions first.
+    assert numbers[0] + 1 == numbers[1]
     assert verdicts(made, several) == [Verdict.DATA_RACE] * 5
     assert {redis.held[each.ticket].stand for each in several} == {Stand.SETTLED}
+
+
+@pytest.mark.parametrize(
+    "poison",
+    [{"seconds": 10**400}, {"token": "\ud800"}, {"token": "0" * 31 + "\0"}, {"token": "0" * 33}, {"job": 2**63}],
+    ids=["seconds", "surrogate", "zero", "long", "job"],
+)
+def test_poison_costs_no_other_its_result(recorder, redis, several, made, poison):
+    bodies = [signed(made, each) for each in several]
+    forged = to_plain(several[0])
+    for part in (forged, forged["ticket"]):
+        part |= {name: value for name, value in poison.items() if name in part}
+    bodies.insert(2, seal(A_WORKER, base64.b64encode(zlib.compress(json.dumps(forged).encode())).decode()))
+    assert written(recorder, *bodies)
+    assert verdicts(made, several) == [Verdict.DATA_RACE] * 5
+
+
+def test_a_step_that_another_process_holds_delays_no_other(postgres_engine, redis):
+    made = sessions(postgres_engine)
+    course = ACourse.make(made)
+    jobs = [course.job(name) for name in ("ada", "bob", "cy")]
+    with made.begin() as session:
+        take(session, CPU_QUEUE, slots=3, cap=3, now=NOW)
+    with made.begin() as session:
+        results = [check_result(session, job, Verdict.DATA_RACE) for job in jobs]
+    messages = [in_broker(signed(made, each)) for each in results]
+    recorder = Recorder(postgres_engine, redis, Heartbeat(None))
+    with made.begin() as holder:
+        holder.execute(select(Step).where(Step.job_id == jobs[1]).with_for_update())
+        recorder.stop.set()
+        writing = threading.Thread(target=recorder.write, args=[read(messages)])
+        writing.start()
+        while verdicts(made, results) != [Verdict.DATA_RACE, None, Verdict.DATA_RACE]:
+            assert writing.is_alive()
+    writing.join()
+    assert verdicts(made, results) == [Verdict.DATA_RACE] * 3
 
 
 def test_copies_that_wait_together_are_recorded_once(recorder, several, made, caplog):
