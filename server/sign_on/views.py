@@ -52,8 +52,7 @@ _REFUSED: Mapping[Why, tuple[str, str]] = {
     ),
     Why.OTHER: (
         "Another sign-in opens this account",
-        "The account of {email} is already connected to a different sign-in. If it is yours, use that one, or ask an "
-        "operator.",
+        "{email} is already connected to a different sign-in. If the account is yours, use that one or ask an operator.",
     ),
     Why.OPERATOR: (
         "Connect this sign-in first",
@@ -203,7 +202,7 @@ def _is_only_way_in(session: Session, person: Person) -> bool:
     """Whether the person couldn't sign in without the one identity."""
     known = {each.issuer for each in site().settings.sign_on.providers}
     usable = [each for each in matching.identities_of(session, person.id) if each.issuer in known]
-    return not (person.password and may_use_password(person)) and len(usable) < 2  # noqa: PLR2004
+    return not (person.password and may_use_password(person)) and len(usable) < 2
 
 
 def _sent_away(client: Client, attempt: _Attempt) -> Response:

@@ -156,7 +156,8 @@ METADATA: dict[str, dict[str, Any]] = {
 }
 
 
-def test_bad_metadata_is_refused(portal: Portal, forger: Forger) -> None:
+def test_bad_metadata_is_refused(portal: Portal, forger: Forger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.sign_on.openid._AT_LEAST", -1.0)
     for name, changed in METADATA.items():
         forger.answers["/.well-known/openid-configuration"] = forger.metadata(**changed)
         assert stranger(portal).get("/sign-on/university").status_code == 502, name
@@ -177,7 +178,49 @@ def test_new_keys_are_found(portal: Portal, forger: Forger, monkeypatch: pytest.
     assert answered(portal, forger).status_code == 303
 
 
+ODD_KEYS: dict[str, dict[str, str]] = {
+    "an unknown curve": {"kty": "EC", "crv": "P-999", "x": "YQ", "y": "YQ", "kid": "odd"},
+    "a secret": {"kty": "oct", "k": "YQ", "kid": "odd"},
+    "half a key": {"kty": "RSA", "e": "AQAB", "kid": "odd"},
+    "no kind": {"kid": "odd"},
+}
+
+
+def test_odd_keys_beside_ours_do_no_harm(portal: Portal, forger: Forger) -> None:
+    forger.answers["/keys"] = {"keys": [*ODD_KEYS.values(), KEY.as_dict(private=False)]}
+    assert answered(portal, forger).status_code == 303
+
+
+def test_a_silent_provider_is_not_asked_again_at_once(portal: Portal, forger: Forger) -> None:
+    asked: list[str] = []
+    forger.answers["/.well-known/openid-configuration"] = b"no"
+    looked_up = forger.answer
+
+    def counted(path: str) -> Any:
+        asked.append(path)
+        return looked_up(path)
+
+    forger.answer = counted  # type: ignore[method-assign]
+    assert {stranger(portal).get("/sign-on/university").status_code for _ in range(5)} == {502}
+    assert len(asked) == 1
+
+
+def test_an_odd_name_is_no_obstacle(portal: Portal, forger: Forger) -> None:
+    for number, name in enumerate(("\u0958" * 150, "", "a\0b", 17)):
+        forger.token = lambda f, number=number, name=name: f.signed(  # type: ignore[misc]
+            sub=f"u-{number}", email=f"p{number}@example.edu", name=name
+        )
+        assert answered(portal, forger).status_code == 303, name
+
+
 # -- the user info -----------------------------------------------------------------------------------------------------
+
+
+def test_only_true_means_verified(portal: Portal, forger: Forger) -> None:
+    for claimed in ("false", 1, [True], "yes"):
+        forger.token = lambda f, claimed=claimed: f.signed(email_verified=claimed)  # type: ignore[misc]
+        assert answered(portal, forger).status_code == 403, claimed
+    assert nobody_came_in(portal)
 
 
 def test_the_user_info_tells_the_email(portal: Portal, forger: Forger) -> None:
@@ -198,6 +241,7 @@ def test_the_user_info_of_another_person_is_refused(portal: Portal, forger: Forg
 EVENT: dict[str, Any] = {"http://schemas.openid.net/event/backchannel-logout": {}}
 REFUSED_LOGOUTS: dict[str, dict[str, Any]] = {
     "no event": {"events": {}},
+    "another event": {"events": {"http://schemas.openid.net/event/other": {}}},
     "a nonce": {"nonce": "n"},
     "no name for itself": {"jti": None},
     "nobody": {"sub": None},

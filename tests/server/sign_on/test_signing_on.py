@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import re
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from sqlalchemy import select
@@ -109,24 +112,58 @@ def test_a_disabled_person_stays_out(signing: Portal) -> None:
     assert answer.status_code == 403
 
 
-def connect(portal: Portal, browser: BrowserClient, name: str):
-    started = browser.get("/account/sign-on/university", headers={"Sec-Fetch-Site": "same-origin"})
-    return browser.get(here(Visitor().sign_in(started.headers["Location"], name)))
+PASSWORD = "a password of mine"
+
+
+def with_password(portal: Portal, name: str, **person: Any) -> BrowserClient:
+    """A browser of somebody who signed in with a password."""
+    client_of(portal, name, **person)
+    with portal.course.sessions.begin() as session:
+        found = session.scalars(select(Person).where(Person.email == f"{name}@example.edu")).one()
+        service.set_password(session, found, PASSWORD)
+    return client_of(portal, name)
+
+
+def connect(portal: Portal, browser: BrowserClient, name: str, password: str = PASSWORD):
+    page = browser.post_form("/account/sign-on/university", present=password)
+    found = re.search(r'href="(http://127[^"]+)"', page.get_data(as_text=True))
+    return browser.get(here(Visitor().sign_in(html.unescape(found[1]), name))) if found else page
 
 
 def test_an_operator_connects_a_sign_in_and_disconnects_it(signing: Portal) -> None:
-    operator = client_of(signing, "ina", admin=True)
+    operator = with_password(signing, "ina", admin=True)
+    assert connect(signing, operator, "ada", "guessed").status_code == 422
+    assert people(signing) == {}
     assert connect(signing, operator, "ada").status_code == 303
     assert people(signing) == {"ada": "ina@example.edu"}
     browser, _ = sign_on(signing, "ada")
     assert "ina@example.edu" in browser.page("/account")
 
-    number = identity(signing)
-    assert operator.post_form(f"/account/sign-on/{number}/disconnect").status_code == 409
+    assert operator.post_form(f"/account/sign-on/{identity(signing)}/disconnect").status_code == 303
+    assert people(signing) == {}
+    assert browser.get("/account").status_code == 303
+
+
+def test_the_only_way_in_stays(signing: Portal) -> None:
+    browser, _ = sign_on(signing, "new")
+    assert browser.post_form(f"/account/sign-on/{identity(signing)}/disconnect").status_code == 409
+    assert people(signing) == {"new": "new@example.edu"}
+
+
+def test_a_thief_with_a_code_connects_nothing_to_keep(signing: Portal) -> None:
+    thief = with_password(signing, "ada", proven_at=None)
+    assert connect(signing, thief, "new").status_code == 403
+    _, answer = sign_on(signing, "ada")
+    assert answer.status_code == 303
+    assert people(signing) == {"ada": "ada@example.edu"}
+    assert thief.get("/account").status_code == 303
+
+
+def test_a_link_for_a_new_password_disconnects_all(signing: Portal) -> None:
+    sign_on(signing, "ada")
     with signing.course.sessions.begin() as session:
-        service.set_password(session, session.scalars(select(Person)).one(), "a password of mine")
-    operator = client_of(signing, "ina")
-    assert operator.post_form(f"/account/sign-on/{number}/disconnect").status_code == 303
+        token = create_link(session, session.scalars(select(Person)).one(), LinkPurpose.RESET)
+    stranger(signing).post(f"/reset/{token}", data={"password": PASSWORD, "again": PASSWORD})
     assert people(signing) == {}
 
 
@@ -137,7 +174,7 @@ def identity(portal: Portal) -> int:
 
 def test_a_sign_in_opens_one_account_only(signing: Portal) -> None:
     sign_on(signing, "ada")
-    assert connect(signing, client_of(signing, "tom"), "ada").status_code == 403
+    assert connect(signing, with_password(signing, "tom"), "ada").status_code == 403
     assert people(signing) == {"ada": "ada@example.edu"}
 
 
@@ -152,9 +189,19 @@ def test_nobody_disconnects_another_persons_sign_in(signing: Portal) -> None:
     assert people(signing) == {"ada": "ada@example.edu"}
 
 
-def test_another_site_connects_nothing(signing: Portal) -> None:
-    answer = client_of(signing, "tom").get("/account/sign-on/university", headers={"Sec-Fetch-Site": "cross-site"})
-    assert answer.headers["Location"] == "/account/sign-on"
+def test_a_planted_attempt_connects_nothing(signing: Portal) -> None:
+    """The cookie of a thief's own attempt to connect, in the browser of an operator."""
+    thief = with_password(signing, "tom")
+    page = thief.post_form("/account/sign-on/university", present=PASSWORD).get_data(as_text=True)
+    address = html.unescape(re.findall(r'href="(http://127[^"]+)"', page)[0])
+    name = f"tilelab-sign-on-{parse_qs(urlsplit(address).query)['state'][0][:8]}"
+    planted = thief.get_cookie(name)
+    assert planted is not None
+    operator = with_password(signing, "ina", admin=True)
+    operator.set_cookie(name, planted.value)
+
+    assert operator.get(here(Visitor().sign_in(address, "new"))).status_code == 400
+    assert people(signing) == {}
 
 
 def test_a_declined_sign_in_says_so(signing: Portal) -> None:
@@ -170,18 +217,12 @@ def test_a_declined_sign_in_says_so(signing: Portal) -> None:
 
 def test_only_operators_have_passwords(passwordless: Portal) -> None:
     for name in ("ada", "ina"):
-        client_of(passwordless, name, admin=name == "ina")
-        with passwordless.course.sessions.begin() as session:
-            person = session.scalars(select(Person).where(Person.name == name)).one()
-            service.set_password(session, person, "a password of mine")
-
-    codes = [enter(passwordless, name) for name in ("ada", "ina")]
-
-    assert codes == [422, 303]
+        with_password(passwordless, name, admin=name == "ina")
+    assert [enter(passwordless, name) for name in ("ada", "ina")] == [422, 303]
 
 
 def enter(portal: Portal, name: str) -> int:
-    form = {"email": f"{name}@example.edu", "password": "a password of mine"}
+    form = {"email": f"{name}@example.edu", "password": PASSWORD}
     return stranger(portal).post("/sign-in", data=form).status_code
 
 
