@@ -70,9 +70,6 @@ class SignOn:
     providers: tuple[Provider, ...] = ()
     passwords: Passwords = Passwords.EVERYONE
 
-    def provider(self, name: str) -> Provider | None:
-        return next((each for each in self.providers if each.name == name), None)
-
 
 class ProviderError(ValueError):
     """The file is invalid; the text says where, and what to do."""

@@ -184,8 +184,7 @@ def _found(purpose: str, token: str) -> OneTimeLink:
     if not may_use_password(link.person):
         raise Refused(
             403, "no_passwords", "You need no password here",
-            "Open the start page, and sign in as at your university. Your account has the email to which this link "
-            "was sent.",
+            f"Go to the sign-in page, and use your university’s account. Its email must be {link.person.email}.",
         )  # fmt: skip
     return link
 

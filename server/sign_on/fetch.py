@@ -1,4 +1,4 @@
-"""Requests to an identity provider: encrypted, without redirects, and bounded in time and size."""
+"""Requests to an identity provider: encrypted, without redirects, and with a limit of size."""
 
 from __future__ import annotations
 

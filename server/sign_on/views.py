@@ -52,7 +52,7 @@ _REFUSED: Mapping[Why, tuple[str, str]] = {
     ),
     Why.OTHER: (
         "Another sign-in opens this account",
-        "{email} is already connected to a different sign-in. If the account is yours, use that one or ask an operator.",
+        "{email} is already connected to a different sign-in. If the account is yours, use that, or ask an operator.",
     ),
     Why.OPERATOR: (
         "Connect this sign-in first",
@@ -95,7 +95,8 @@ def start(name: str) -> Response:
     to = local_path(request.args.get("next", ""))
     if viewer_or_none() is not None:
         return go(to or "/")
-    return _sent_away(_client(name), _Attempt(name, Request.new(), to))
+    # A longer cookie wouldn't come back whole.
+    return _sent_away(_client(name), _Attempt(name, Request.new(), to if to.isascii() else ""))
 
 
 @sign_on.get("/account/sign-on/<name>")
@@ -305,9 +306,7 @@ def _cookie(state: str) -> str:
 
 def _kept(attempt: _Attempt) -> str:
     made = attempt.request
-    return json.dumps(
-        [attempt.provider, made.state, made.nonce, made.verifier, attempt.to, attempt.proof], ensure_ascii=False
-    )
+    return json.dumps([attempt.provider, made.state, made.nonce, made.verifier, attempt.to, attempt.proof])
 
 
 def _attempt(state: str) -> _Attempt | None:
