@@ -92,11 +92,11 @@ def attach_sign_on(app: Flask, settings: SignOn) -> None:
 @sign_on.get("/sign-on/<name>")
 def start(name: str) -> Response:
     """Send the browser to the provider."""
-    to = local_path(request.args.get("next", ""))
+    client, to = _client(name), local_path(request.args.get("next", ""))
     if viewer_or_none() is not None:
         return go(to or "/")
     # A longer cookie wouldn't come back whole.
-    return _sent_away(_client(name), _Attempt(name, Request.new(), to if to.isascii() else ""))
+    return _sent_away(client, _Attempt(name, Request.new(), to if to.isascii() else ""))
 
 
 @sign_on.get("/account/sign-on/<name>")
@@ -110,7 +110,7 @@ def connecting(name: str) -> Response:
 @sign_on.post("/account/sign-on/<name>")
 def start_connecting(name: str) -> Response:
     """Show the way to the provider. A redirect isn't possible: a form of ours may lead to our pages only."""
-    client, who, form = _client(name), viewer(), sent()
+    who, client, form = viewer(), _client(name), sent()
     with site().readers.begin() as session:
         person = session.get_one(Person, who.id)
     try:
