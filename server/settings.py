@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from server.identity_providers import ProviderError, SignOn, is_loopback, read_sign_on
+
 LEASE_SECONDS = 20.0
 REPUBLISH_SECONDS = 10.0
 IN_FLIGHT = 4
@@ -22,6 +24,7 @@ _PUBLIC_URL = "TILELAB_PUBLIC_URL"
 _SMTP_HOST = "TILELAB_SMTP_HOST"
 _SMTP_PASSWORD = "TILELAB_SMTP_PASSWORD"  # noqa: S105 - the variable's name
 _MAIL_FROM = "TILELAB_MAIL_FROM"
+_SIGN_ON = "TILELAB_SIGN_ON"
 _ADDRESS = re.compile(r"[^@\s<>,;\"]+@[^@\s<>,;\"]+")
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 
@@ -62,6 +65,7 @@ class Settings:
     proxies: how many trusted proxies are between browser and portal; each adds to X-Forwarded-For
     web_processes: processes that answer requests; 0 for a number by the cores
     mail: None if Tilelab sends no e-mail
+    sign_on: the identity providers, and who may sign in with a password
     """
 
     database_url: str
@@ -77,6 +81,7 @@ class Settings:
     proxies: int = 0
     web_processes: int = 0
     mail: MailServer | None = None
+    sign_on: SignOn = field(default_factory=SignOn)
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
@@ -96,6 +101,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         proxies=int(_number(given, "TILELAB_PROXIES", 0, least=0)),
         web_processes=int(_number(given, "TILELAB_WEB_PROCESSES", 0, least=0)),
         mail=_mail_server(given),
+        sign_on=_sign_on(given),
     )
 
 
@@ -159,6 +165,21 @@ def _mail_server(given: Mapping[str, str]) -> MailServer | None:
         password=secret(given, _SMTP_PASSWORD) if user else "",
         sender=sender,
     )
+
+
+def _sign_on(given: Mapping[str, str]) -> SignOn:
+    file = given.get(_SIGN_ON, "").strip()
+    if not file:
+        return SignOn()
+    if not given.get(_PUBLIC_URL, "").strip():
+        raise SettingError(f"{_PUBLIC_URL} is not set. With {_SIGN_ON}, providers send browsers back to that address.")
+    parts = urlsplit(given[_PUBLIC_URL].strip())
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+        raise SettingError(f"{_PUBLIC_URL} needs https. With {_SIGN_ON}, cookies must come from this server alone.")
+    try:
+        return read_sign_on(Path(file))
+    except ProviderError as error:
+        raise SettingError(f"{_SIGN_ON}: {error}") from error
 
 
 def _public_url(text: str) -> str:

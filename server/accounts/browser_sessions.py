@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import bindparam, delete, func, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from server.accounts.digest import digest_of
-from server.accounts.models import BrowserSession, Person
+from server.accounts.models import BrowserSession, Identity, Person
 
 LIFETIME = timedelta(days=14)
 IDLE = timedelta(days=3)
@@ -41,8 +41,11 @@ class SignedIn:
     time_zone: str
 
 
-def begin(session: Session, person: Person, user_agent: str) -> str:
-    """Sign the person in; returns the cookie's value. The database keeps only its hash."""
+def begin(session: Session, person: Person, user_agent: str, identity: tuple[int, str] | None = None) -> str:
+    """Sign the person in; returns the cookie's value. The database keeps only its hash.
+
+    identity: with which the person signed in, and the provider's name for the session
+    """
     now = datetime.now(UTC)
     # Delete sessions that ended long ago, except the first: it dates the account's first use.
     first = select(func.min(BrowserSession.id)).where(BrowserSession.person_id == person.id)
@@ -62,6 +65,8 @@ def begin(session: Session, person: Person, user_agent: str) -> str:
             created_at=now,
             used_at=now,
             expires_at=now + LIFETIME,
+            identity_id=None if identity is None else identity[0],
+            provider_session=None if identity is None else identity[1] or None,
         )
     )
     session.flush()
@@ -163,10 +168,26 @@ def close(session: Session, session_id: int) -> None:
 
 def end_all(session: Session, person_id: int, *, but: int | None = None) -> int:
     """End all sessions of the person, for example after a change of password. but: the session to keep."""
-    which = [BrowserSession.person_id == person_id, BrowserSession.ended_at.is_(None)]
-    if but is not None:
-        which.append(BrowserSession.id != but)
+    theirs = BrowserSession.person_id == person_id
+    return end_where(session, theirs, *([] if but is None else [BrowserSession.id != but]))
+
+
+def end_where(session: Session, *which: ColumnElement[bool]) -> int:
+    """End the live sessions for which the conditions hold, and return their number."""
     ended = session.execute(
-        update(BrowserSession).where(*which).values(ended_at=datetime.now(UTC)).returning(BrowserSession.id)
+        update(BrowserSession)
+        .where(BrowserSession.ended_at.is_(None), *which)
+        .values(ended_at=datetime.now(UTC))
+        .returning(BrowserSession.id)
     )
     return len(ended.all())
+
+
+def disconnect_identities(session: Session, person: Person, *which: ColumnElement[bool]) -> int:
+    """Let the person's identities, or those for which the conditions hold, no longer open the account."""
+    found = session.scalars(select(Identity.id).where(Identity.person_id == person.id, *which)).all()
+    began = BrowserSession.identity_id.in_(found)
+    end_where(session, began)
+    session.execute(update(BrowserSession).where(began).values(identity_id=None))
+    session.execute(delete(Identity).where(Identity.id.in_(found)))
+    return len(found)

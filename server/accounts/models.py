@@ -1,11 +1,11 @@
-"""People and their credentials: browser sessions, one-time links, API tokens."""
+"""People and their credentials: identities elsewhere, browser sessions, one-time links, API tokens."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Integer, String
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Integer, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from server.accounts.random_names import draw_name
@@ -58,6 +58,26 @@ class Person(Base):
     mails_off: Mapped[str] = mapped_column(String(100), default="")
 
 
+class Identity(Base):
+    """A person's account at an identity provider. The provider never gives the same subject to another person.
+
+    email: as the provider named it last
+    """
+
+    __tablename__ = "identities"
+    __table_args__ = (UniqueConstraint("issuer", "subject"),)
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), index=True)
+    issuer: Mapped[str] = mapped_column(String(500))
+    subject: Mapped[str] = mapped_column(String(255))
+    email: Mapped[str] = mapped_column(String(254), default="")
+    created_at: Mapped[datetime]
+    used_at: Mapped[datetime]
+
+    person: Mapped[Person] = relationship()
+
+
 class LinkPurpose(StrEnum):
     INVITATION = "invitation"
     RESET = "reset"
@@ -87,6 +107,8 @@ class BrowserSession(Base):
     """A signed-in browser. The cookie holds a random token; the database keeps its hash.
 
     user_agent: as the browser calls itself, so that its owner recognises it
+    identity_id: with which the person signed in; None for a password
+    provider_session: the provider's own name for this session
     viewing_id, viewing_course_id: the student as whom course staff look at a course; None for themselves
     """
 
@@ -103,6 +125,8 @@ class BrowserSession(Base):
     viewing_id: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
     # The table of courses is in a package above this one.
     viewing_course_id: Mapped[int | None] = mapped_column(BigId)
+    identity_id: Mapped[int | None] = mapped_column(ForeignKey("identities.id"), index=True)
+    provider_session: Mapped[str | None] = mapped_column(String(255))
 
     person: Mapped[Person] = relationship(foreign_keys=[person_id])
 

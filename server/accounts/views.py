@@ -21,6 +21,7 @@ from server.audit.service import note
 from server.http.forms import Form, filled, sent
 from server.http.numbers import duration
 from server.http.site import site, site_address
+from server.identity_providers import Passwords
 
 LONGEST_PASSWORD_SENT = 2000
 """More than the longest allowed password, so that a cut-off password is still too long."""
@@ -91,12 +92,19 @@ def enter() -> Response:
     try:
         origin = password_sign_in.Origin(network_address(), earlier_token())
         person = password_sign_in.sign_in(site().sessions, form["email"], password, origin)
+        if person is not None and not may_use_password(person):
+            person = None
     except TooOften as error:
         return too_often(_SIGN_IN_PAGE, form, error)
     token = None if person is None else _let_in(person)
     if token is None:
         return page(_SIGN_IN_PAGE, form, 422, refused=True)
     return go(form["next"] or "/", token)
+
+
+def may_use_password(person: Person) -> bool:
+    """Whether the person may sign in without an identity provider."""
+    return person.admin or site().settings.sign_on.passwords is Passwords.EVERYONE
 
 
 @accounts.post("/sign-out")
@@ -122,8 +130,7 @@ _WRONG = Limit("password wrong", 10, timedelta(minutes=10))
 
 @accounts.get("/account/password")
 def password() -> Response:
-    viewer()
-    return page(_CHANGE_PAGE, filled({}))
+    return page(_CHANGE_PAGE, filled({}), without=_person().password is None)
 
 
 @accounts.post("/account/password")
@@ -134,7 +141,7 @@ def change_password() -> Response:
     new = password_sent("password")
     check_new(form, new, password_sent("again"), who.email, who.name)
     try:
-        person = _proven(form, who)
+        person = proven(form, who)
     except TooOften as error:
         return too_often(_CHANGE_PAGE, form, error)
     if not form.right:
@@ -165,7 +172,7 @@ def check_new(form: Form, password: str, again: str, email: str, name: str) -> N
         form.mistake("again", "The two passwords differ. Type the new password twice.")
 
 
-def _proven(form: Form, who: Viewer) -> Person:
+def proven(form: Form, who: Viewer) -> Person:
     """The person, after checking the current password: an unattended browser can't take over an account."""
     asked, present = [(_WRONG, f"person {who.id}")], password_sent("present")
     count_all(site().sessions, asked)

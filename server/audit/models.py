@@ -12,7 +12,7 @@ from server.database.base import Base, BigId
 
 AREAS = (
     "access", "admin", "announcement", "assignment", "comment", "course", "exercise", "experiment", "extension",
-    "grades", "invitation", "job", "member", "password", "person", "regrade", "request", "reset", "roster",
+    "grades", "identity", "invitation", "job", "member", "password", "person", "regrade", "request", "reset", "roster",
     "submission", "token", "worker",
 )  # fmt: skip
 """Areas of the audit log: the first words of actions."""

@@ -8,11 +8,22 @@ from flask import Blueprint, Response, request
 from sqlalchemy.exc import IntegrityError
 
 from server.accounts import password_sign_in, service
-from server.accounts.access import Viewer, viewer, viewer_or_none
+from server.accounts.access import Viewer, sign_in_first, viewer, viewer_or_none
+from server.accounts.browser_sessions import disconnect_identities
 from server.accounts.limits import Limit, TooOften, by_address, count
 from server.accounts.models import LinkPurpose, OneTimeLink, Person
 from server.accounts.new_password import mistake_in
-from server.accounts.views import check_new, go, network_address, page, password_sent, revoke_all, too_often, user_agent
+from server.accounts.views import (
+    check_new,
+    go,
+    may_use_password,
+    network_address,
+    page,
+    password_sent,
+    revoke_all,
+    too_often,
+    user_agent,
+)
 from server.audit.service import note
 from server.enrolment import links
 from server.enrolment.codes import CannotJoin, course_to_join, join
@@ -21,6 +32,7 @@ from server.enrolment.email_confirmation import confirm_email
 from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
 from server.http.site import site
+from server.identity_providers import Passwords
 
 enrolment = Blueprint("enrolment", "server.enrolment")
 
@@ -39,11 +51,13 @@ _ACCOUNTS = Limit("join accounts", 250, timedelta(days=1))
 @enrolment.get("/join")
 def join_page() -> Response:
     """Show the form. The address may contain the code, so that staff can share it."""
+    _need_account()
     return page(_JOIN_PAGE, filled({"code": request.args.get("code", "")[:40]}))
 
 
 @enrolment.post("/join")
 def join_course() -> Response:
+    _need_account()
     form = sent("code", "name", "email")
     if not form["code"]:
         form.mistake("code", "Type the code from your course staff.")
@@ -55,6 +69,12 @@ def join_course() -> Response:
     except TooOften as error:
         return too_often(_JOIN_PAGE, form, error)
     return answer
+
+
+def _need_account() -> None:
+    """Let people sign in first if accounts come from an identity provider."""
+    if viewer_or_none() is None and site().settings.sign_on.passwords is Passwords.OPERATORS:
+        raise sign_in_first()
 
 
 def _join(form: Form, who: Viewer) -> Response:
@@ -147,6 +167,7 @@ def follow_link(purpose: str, token: str) -> Response:
             raise _over()
         owner = used.person
         service.keep_password(session, owner, kept)
+        disconnect_identities(session, owner)
         confirm_email(session, owner)
         if form.checked("tokens") and used.purpose is LinkPurpose.RESET:
             revoke_all(session, owner)
@@ -160,6 +181,11 @@ def _found(purpose: str, token: str) -> OneTimeLink:
         link = links.find_link(session, LinkPurpose(purpose), token)
     if link is None:
         raise _over()
+    if not may_use_password(link.person):
+        raise Refused(
+            403, "no_passwords", "You need no password here",
+            f"Go to the sign-in page, and use your university’s account. Its email must be {link.person.email}.",
+        )  # fmt: skip
     return link
 
 

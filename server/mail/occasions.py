@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from kernels.verdict import Verdict
 from server.accounts.models import MailKind, Person
+from server.accounts.service import was_here
 from server.courses.models import Assignment, Correction, Course, Extension, Membership, Role
 from server.courses.service import shown_at
 from server.grading.models import Job, JobKind
@@ -182,7 +183,7 @@ def _unfinished(assignment: Assignment) -> Select[Person, Extension]:
             Membership.course_id == assignment.course_id,
             Membership.role == Role.STUDENT,
             Membership.dropped_at.is_(None),
-            Person.password.is_not(None),  # before that, the person hasn't used the invitation
+            was_here(),  # before that, the person hasn't used the invitation
             Person.id.not_in(done),
             Person.id.not_in(excused),
         )

@@ -18,7 +18,7 @@ from kernels.evidence import Evidence
 from kernels.verdict import Verdict
 from kernels.wire import to_plain
 from server.accounts.limits import by_email
-from server.accounts.models import ApiToken, BrowserSession, LinkPurpose, OneTimeLink, Person, RateCount
+from server.accounts.models import ApiToken, BrowserSession, Identity, LinkPurpose, OneTimeLink, Person, RateCount
 from server.accounts.service import free_names
 from server.audit.models import AuditEvent
 from server.audit.service import note
@@ -194,7 +194,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     done.tokens = len(removed.all())
     # No one can have this address: mail to it goes nowhere, and create_person refuses it.
     person.email = f"erased-{person.id}@erased.invalid"
-    for table in (BrowserSession, OneTimeLink):
+    for table in (BrowserSession, OneTimeLink, Identity):
         session.execute(delete(table).where(table.person_id == person.id))
     session.execute(delete(RateCount).where(RateCount.subject.in_(counted)))
     viewed = update(BrowserSession).where(BrowserSession.viewing_id == person.id)

@@ -39,6 +39,7 @@ from server.operations.views import fleet
 from server.regrades.request_views import request_pages
 from server.roster.view_as import view_as
 from server.settings import Settings
+from server.sign_on.views import attach_sign_on, sign_on
 from server.standings.api import leaderboards
 from server.standings.views import standings_pages
 from server.submissions.api import submissions
@@ -57,9 +58,9 @@ from server.web.pages import pages
 from server.web.staff import staff, staff_api
 
 _PAGES = (
-    pages, accounts, enrolment, courses, command_line, staff, new_courses, fleet, standings_pages, history_pages,
-    submissions_pages, experiments_pages, announcement_pages, comment_pages, request_pages, extension_pages, health,
-    metrics,
+    pages, accounts, sign_on, enrolment, courses, command_line, staff, new_courses, fleet, standings_pages,
+    history_pages, submissions_pages, experiments_pages, announcement_pages, comment_pages, request_pages,
+    extension_pages, health, metrics,
 )  # fmt: skip
 _API = (
     submissions, leaderboards, experiments, me, assignments, announcements, comments, staff_api, description,
@@ -109,6 +110,7 @@ def create_app(settings: Settings) -> Flask:
     attach_view_as(app, view_as)
     attach_numbers(app, zone_of_viewer)
     attach_notices(app)
+    attach_sign_on(app, settings.sign_on)
     attach_frame(app)
     for blueprint in _PAGES:
         app.register_blueprint(blueprint)

@@ -12,6 +12,8 @@ NOTICES: dict[str, str] = {
     "unlisted": "You are no longer listed. Other students see no line of yours.",
     "session-ended": "That browser is signed out.",
     "sessions-ended": "All other browsers are signed out.",
+    "connected": "Connected. From now on, you can sign in this way.",
+    "disconnected": "Disconnected. A provider that confirms your email still finds your account at the next sign-in.",
     "token-revoked": "The token no longer works.",
     "already-in": "You are in this course already.",
     "password-set": "Your password is set, and you are signed in.",

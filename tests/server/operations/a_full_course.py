@@ -7,7 +7,7 @@ from typing import Any
 
 from kernels.evidence import Evidence
 from kernels.verdict import Finding, Verdict
-from server.accounts.models import BrowserSession, LinkPurpose, MailKind, OneTimeLink, Person, RateCount
+from server.accounts.models import BrowserSession, Identity, LinkPurpose, MailKind, OneTimeLink, Person, RateCount
 from server.accounts.service import create_token, hash_password
 from server.audit.service import note
 from server.courses.models import Correction, CourseInvitation, Extension, Role, StaffNote
@@ -52,6 +52,8 @@ def full_course(made: Sessions) -> ACourse:
         create_token(session, ada, "laptop of Ada Lovelace")
         session.add(BrowserSession(person_id=ada.id, digest="a" * 64, user_agent="Ada's browser", created_at=NOW,
                                    used_at=NOW, expires_at=later(60)))  # fmt: skip
+        session.add(Identity(person_id=ada.id, issuer="https://sso.example.edu", subject="Ada Lovelace",
+                             email="ada@example.edu", created_at=NOW, used_at=NOW))  # fmt: skip
         session.add(OneTimeLink(person_id=ada.id, purpose=LinkPurpose.RESET, digest="b" * 64, created_by=teacher,
                                 created_at=NOW, expires_at=later(60)))  # fmt: skip
         session.add(
