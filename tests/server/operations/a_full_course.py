@@ -52,7 +52,7 @@ def full_course(made: Sessions) -> ACourse:
         create_token(session, ada, "laptop of Ada Lovelace")
         session.add(BrowserSession(person_id=ada.id, digest="a" * 64, user_agent="Ada's browser", created_at=NOW,
                                    used_at=NOW, expires_at=later(60)))  # fmt: skip
-        session.add(Identity(person_id=ada.id, issuer="https://sso.example.edu", subject="Ada Lovelace",
+        session.add(Identity(person_id=ada.id, issuer="https://sso.example", subject="Ada Lovelace",
                              email="ada@example.edu", created_at=NOW, used_at=NOW))  # fmt: skip
         session.add(OneTimeLink(person_id=ada.id, purpose=LinkPurpose.RESET, digest="b" * 64, created_by=teacher,
                                 created_at=NOW, expires_at=later(60)))  # fmt: skip

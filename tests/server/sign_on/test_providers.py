@@ -14,7 +14,7 @@ GOOD = """
 [[provider]]
 name = "university"
 title = "Example University"
-issuer = "https://sso.university.edu"
+issuer = "https://sso.university.example"
 client_id = "tilelab"
 client_secret = "secret"
 """
