@@ -146,24 +146,12 @@ def live_sessions(session: Session, person_id: int) -> Sequence[BrowserSession]:
 
 def end(session: Session, person_id: int, session_id: int) -> bool:
     """End a session of the person; False if it belongs to another person or ended before."""
-    ended = session.execute(
-        update(BrowserSession)
-        .where(
-            BrowserSession.id == session_id, BrowserSession.person_id == person_id, BrowserSession.ended_at.is_(None)
-        )
-        .values(ended_at=datetime.now(UTC))
-        .returning(BrowserSession.id)
-    )
-    return ended.first() is not None
+    return end_where(session, BrowserSession.id == session_id, BrowserSession.person_id == person_id) > 0
 
 
 def close(session: Session, session_id: int) -> None:
     """End a session at its browser's request."""
-    session.execute(
-        update(BrowserSession)
-        .where(BrowserSession.id == session_id, BrowserSession.ended_at.is_(None))
-        .values(ended_at=datetime.now(UTC))
-    )
+    end_where(session, BrowserSession.id == session_id)
 
 
 def end_all(session: Session, person_id: int, *, but: int | None = None) -> int:

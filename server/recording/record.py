@@ -140,7 +140,7 @@ def record_fault(sessions: Sessions, ticket: Ticket, why: str) -> Recorded:
 def read_result(body: object) -> StepResult | Unread:
     """Read the result in a message; for an unreadable result, its ticket and the reason.
 
-    raise (MessageError): the message has no ticket, or none of ours
+    raise (MessageError): the message has no ticket, or one that the server didn't make
     """
     read: StepResult | Unread
     try:

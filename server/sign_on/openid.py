@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 LONGEST_SUBJECT = 255
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519", "EdDSA")
-"""Signatures only: with an algorithm of a shared secret, whoever knows a public key could sign."""
+"""Signatures only: with an algorithm of a shared secret, anyone who knows a public key could sign."""
 
 _LEEWAY = 60
 _KEPT_SECONDS, _AT_LEAST, _WAIT_SECONDS = 3600.0, 30.0, 1.0

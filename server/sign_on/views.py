@@ -6,7 +6,7 @@ import hmac
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 from flask import Blueprint, Flask, Response, after_this_request, current_app, request
@@ -109,25 +109,25 @@ def connecting(name: str) -> Response:
 
 @sign_on.post("/account/sign-on/<name>")
 def start_connecting(name: str) -> Response:
-    """Show the way to the provider. A redirect isn't possible: a form of ours may lead to our pages only."""
+    """Show the way to the provider. A redirect isn't possible: the portal's forms may lead to its own pages only."""
     who, client, form = viewer(), _client(name), sent()
     with site().readers.begin() as session:
         person = session.get_one(Person, who.id)
     try:
-        if person.password is not None and may_use_password(person):
+        if _signs_in_with_password(person):
             person = proven(form, who)
     except TooOften as error:
-        return too_often(_CONNECT_PAGE, form, error, provider=client.provider, person=person)
+        return too_often(_CONNECT_PAGE, form, error, provider=client.provider, asked=True)
     if not form.right:
         return _connecting_page(client, form, person)
-    attempt = _Attempt(name, Request.new())
-    attempt = replace(attempt, proof=_proof(attempt.request.state))
+    made = Request.new()
+    attempt = _Attempt(name, made, proof=_proof(made.state))
     shown = _connecting_page(client, form, person, address=_address(client, attempt, again=True))
     return _keeping(shown, attempt)
 
 
 def _connecting_page(client: Client, form: Form, person: Person, address: str = "") -> Response:
-    asked = person.password is not None and may_use_password(person)
+    asked = _signs_in_with_password(person)
     return page(_CONNECT_PAGE, form, provider=client.provider, asked=asked, address=address)
 
 
@@ -203,7 +203,11 @@ def _is_only_way_in(session: Session, person: Person) -> bool:
     """Whether the person couldn't sign in without the one identity."""
     known = {each.issuer for each in site().settings.sign_on.providers}
     usable = [each for each in matching.identities_of(session, person.id) if each.issuer in known]
-    return not (person.password and may_use_password(person)) and len(usable) < 2
+    return not _signs_in_with_password(person) and len(usable) < 2
+
+
+def _signs_in_with_password(person: Person) -> bool:
+    return person.password is not None and may_use_password(person)
 
 
 def _sent_away(client: Client, attempt: _Attempt) -> Response:
