@@ -36,15 +36,19 @@ class Stretch:
 
 def stretches(steps: Sequence[LoweredStep]) -> tuple[Stretch, ...]:
     """Cut the steps of a code block into stretches."""
-    parts = ((fits, tuple(group)) for fits, group in groupby(steps, lambda step: step.quick is not None))
-    return tuple(Stretch(part, _quick(part) if fits else None) for fits, part in parts)
+    parts = [tuple(group) for _, group in groupby(steps, lambda step: step.quick is not None)]
+    tried = ((part, _quick(part)) for part in parts)
+    return tuple(
+        Stretch(tuple(step for part, _ in group for step in part), quick)
+        for quick, group in groupby(tried, lambda each: each[1])
+    )
 
 
 def _quick(steps: Sequence[LoweredStep]) -> _Sums | None:
-    loads = [step.quick for step in steps if isinstance(step.quick, FloatLoad)]
     targets = {step.quick.target for step in steps if step.quick is not None}
+    loads = [step.quick for step in steps if isinstance(step.quick, FloatLoad)]
     # Loads move, so no address may come from the stretch. A single sum gains nothing.
-    if len(steps) - len(loads) < 2 or not targets.isdisjoint(load.register for load in loads):
+    if not targets or len(steps) - len(loads) < 2 or not targets.isdisjoint(load.register for load in loads):
         return None
     return _Sums(steps)
 

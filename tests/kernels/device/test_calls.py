@@ -68,7 +68,7 @@ HELPERS = """__device__ float take(float* s, int i) {
 }
 __device__ float two(float* s, int i) {
   float found = get(s + i);  //@ two
-  return i < 999 ? found : get(s);
+  return found < 999 ? found : get(s);
 }
 __device__ void both(float* s, int i) {
   unsigned int to = __cvta_generic_to_shared(s + i);
