@@ -129,12 +129,12 @@ def _new(session: Session, provider: Provider, email: str, name: str) -> Person:
 
 
 def _secure(session: Session, person: Person) -> None:
-    """Take the account from whoever made it with an email that nobody had checked, unless that was its owner."""
+    """Take the account from whoever made it with an email that nobody had checked, and end its open links."""
     if is_unconfirmed(person):
         person.password = None
         end_all(session, person.id)
-        end_links(session, person.id)
         note(session, person, "access.ended", f"person {person.id}")
+    end_links(session, person.id)
     confirm_email(session, person)
 
 

@@ -102,33 +102,39 @@ def start(name: str) -> Response:
 @sign_on.get("/account/sign-on/<name>")
 def connecting(name: str) -> Response:
     """Ask for the password: an unattended browser can't connect another person's identity."""
-    with site().readers.begin() as session:
-        person = session.get_one(Person, viewer().id)
-    return _connecting_page(_client(name), filled({}), person)
+    client = _client(name)
+    _check_has_password()
+    return _connecting_page(client, filled({}))
 
 
 @sign_on.post("/account/sign-on/<name>")
 def start_connecting(name: str) -> Response:
     """Show the way to the provider. A redirect isn't possible: the portal's forms may lead to its own pages only."""
     who, client, form = viewer(), _client(name), sent()
-    with site().readers.begin() as session:
-        person = session.get_one(Person, who.id)
+    _check_has_password()
     try:
-        if _signs_in_with_password(person):
-            person = proven(form, who)
+        person = proven(form, who)
     except TooOften as error:
-        return too_often(_CONNECT_PAGE, form, error, provider=client.provider, asked=True)
+        return too_often(_CONNECT_PAGE, form, error, provider=client.provider)
     if not form.right:
-        return _connecting_page(client, form, person)
+        return _connecting_page(client, form)
     made = Request.new()
-    attempt = _Attempt(name, made, proof=_proof(made.state))
-    shown = _connecting_page(client, form, person, address=_address(client, attempt, again=True))
+    attempt = _Attempt(name, made, proof=_proof(made.state, person))
+    shown = _connecting_page(client, form, _address(client, attempt, again=True))
     return _keeping(shown, attempt)
 
 
-def _connecting_page(client: Client, form: Form, person: Person, address: str = "") -> Response:
-    asked = _signs_in_with_password(person)
-    return page(_CONNECT_PAGE, form, provider=client.provider, asked=asked, address=address)
+def _check_has_password() -> None:
+    """Without a password, nothing would tell the owner from somebody at an unattended browser."""
+    with site().readers.begin() as session:
+        person = session.get_one(Person, viewer().id)
+    if person.password is None:
+        text = "Connecting asks for the account's password, and this account has none. Ask an operator."
+        raise Refused(403, "no_password", "You have no password", text)
+
+
+def _connecting_page(client: Client, form: Form, address: str = "") -> Response:
+    return page(_CONNECT_PAGE, form, provider=client.provider, address=address)
 
 
 @sign_on.get("/sign-on/<name>/answer")
@@ -234,9 +240,9 @@ def _keeping(response: Response, attempt: _Attempt) -> Response:
     return response
 
 
-def _proof(state: str) -> str:
-    """What only the session that began to connect an identity can know."""
-    return hmac.digest(session_token().encode(), f"connect {state}".encode(), "sha256").hex()
+def _proof(state: str, person: Person) -> str:
+    """Proof that the password was typed in this session. The session's holder alone can't make it up."""
+    return hmac.digest(session_token().encode(), f"connect {state} {person.password}".encode(), "sha256").hex()
 
 
 def _forget(response: Response, cookie: str) -> Response:
@@ -284,10 +290,10 @@ def _let_in(provider: Provider, claims: Claims, attempt: _Attempt) -> Response:
 
 def _connected(provider: Provider, claims: Claims, attempt: _Attempt) -> Response:
     who = viewer()
-    if not hmac.compare_digest(attempt.proof, _proof(attempt.request.state)):
-        raise _over(provider)
     with site().sessions.begin() as session:
         person = session.get_one(Person, who.id, with_for_update=True)
+        if not hmac.compare_digest(attempt.proof, _proof(attempt.request.state, person)):
+            raise _over(provider)
         matching.connect(session, person, claims)
     return go("/account/sign-on?notice=connected")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hmac
 import html
+import json
 import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -167,6 +169,16 @@ def test_a_link_for_a_new_password_disconnects_all(signing: Portal) -> None:
     assert people(signing) == {}
 
 
+def test_an_invitation_ends_with_the_owners_first_sign_in(signing: Portal) -> None:
+    number = signing.course.person("ada")
+    with signing.course.sessions.begin() as session:
+        token = create_link(session, session.get_one(Person, number), LinkPurpose.INVITATION)
+    sign_on(signing, "ada")
+    late = stranger(signing).post(f"/invitation/{token}", data={"password": PASSWORD, "again": PASSWORD})
+    assert late.status_code == 404
+    assert people(signing) == {"ada": "ada@example.edu"}
+
+
 def identity(portal: Portal) -> int:
     with portal.course.sessions.begin() as session:
         return session.scalars(select(Identity.id)).one()
@@ -202,6 +214,33 @@ def test_a_planted_attempt_connects_nothing(signing: Portal) -> None:
 
     assert operator.get(here(Visitor().sign_in(address, "new"))).status_code == 400
     assert people(signing) == {}
+
+
+def test_a_session_alone_connects_nothing(signing: Portal) -> None:
+    """Whoever holds the session makes up an attempt, as if the password had been typed."""
+    operator = with_password(signing, "ina", admin=True)
+    page = operator.post_form("/account/sign-on/university", present=PASSWORD).get_data(as_text=True)
+    address = html.unescape(re.findall(r'href="(http:[^"]+)"', page)[0])
+    state = parse_qs(urlsplit(address).query)["state"][0]
+    name = f"tilelab-sign-on-{state[:8]}"
+    kept = operator.get_cookie(name)
+    assert kept is not None
+    *attempt, _ = json.loads(kept.decoded_value)
+    made_up = hmac.digest(operator.session_token.encode(), f"connect {state}".encode(), "sha256").hex()
+    operator.set_cookie(name, json.dumps([*attempt, made_up]))
+    assert operator.get(here(Visitor().sign_in(address, "new"))).status_code == 400
+    assert people(signing) == {}
+
+
+def test_an_account_without_a_password_connects_nothing_more(signing: Portal) -> None:
+    browser, _ = sign_on(signing, "ada")
+    assert browser.get("/account/sign-on/university").status_code == 403
+    assert browser.post_form("/account/sign-on/university").status_code == 403
+
+
+def test_a_password_that_no_longer_signs_in_still_proves_who_connects(passwordless: Portal) -> None:
+    ada = with_password(passwordless, "ada")
+    assert ada.post_form("/account/sign-on/university").status_code == 422
 
 
 def test_a_declined_sign_in_says_so(signing: Portal) -> None:
