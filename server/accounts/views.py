@@ -20,6 +20,7 @@ from server.accounts.service import AccountError
 from server.audit.service import note
 from server.http.forms import Form, filled, sent
 from server.http.numbers import duration
+from server.http.problems import Refused
 from server.http.site import site, site_address
 from server.identity_providers import Passwords
 
@@ -151,6 +152,8 @@ def change_password() -> Response:
         current = session.get_one(Person, person.id, with_for_update=True)
         if current.password != person.password:
             raise sign_in_first()
+        if not may_use_password(current):
+            raise Refused(403, "no_passwords", "You need no password here", "Sign in with your university’s account.")
         service.keep_password(session, current, kept)
         note(session, current, "password.changed", f"person {current.id}")
         if form.checked("tokens"):

@@ -68,7 +68,7 @@ def _asked(request: Request) -> dict[str, Any]:
     except HTTPError as error:
         with error:
             raise ProviderFault(f"{request.host} answers {error.code}{_reason(error)}") from error
-    except (OSError, HTTPException) as error:
+    except (OSError, HTTPException, UnicodeError) as error:  # UnicodeError: an odd host name
         raise ProviderFault(f"{request.host} can't be reached: {error}") from error
     try:
         found = json.loads(content)

@@ -10,6 +10,7 @@ import click
 from sqlalchemy.orm import Session
 
 from server.accounts import service
+from server.accounts.browser_sessions import disconnect_identities
 from server.accounts.links import LIFETIMES, create_link, path_of
 from server.accounts.models import LinkPurpose, Person, Scope
 from server.audit.service import note
@@ -125,7 +126,7 @@ def list_people(session: Session) -> Answer:
 def password(email: str) -> Answer:
     """Set a person's password. Asks twice on a terminal, otherwise reads one line of standard input.
 
-    Signs out all browsers and revokes links.
+    Signs out all browsers, revokes links and disconnects single sign-on.
 
     \b
     Example:
@@ -138,6 +139,7 @@ def password(email: str) -> Answer:
         with sessions.begin() as session:
             person = person_named(session, email)
             service.keep_password(session, person, kept)
+            disconnect_identities(session, person)
             confirm_email(session, person)
             note(session, None, "person.password_set", _subject(person))
             shown = _shown(person)

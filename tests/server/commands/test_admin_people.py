@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import select
 
 from server.accounts import browser_sessions
-from server.accounts.models import ApiToken, LinkPurpose, OneTimeLink, Person
+from server.accounts.models import ApiToken, Identity, LinkPurpose, OneTimeLink, Person
 from server.accounts.service import create_person, sign_in
 from server.audit.models import AuditEvent
 from server.database.engine import Sessions
@@ -81,14 +81,17 @@ def test_programs_read_how_somebody_stands_then(ready: Sessions) -> None:
     assert told("user", "make-admin", "ada@example.edu")["admin"] is True
 
 
-def test_a_password_from_the_command_line_ends_sessions_and_links(ready: Sessions) -> None:
+def test_a_password_from_the_command_line_ends_all_other_ways_in(ready: Sessions) -> None:
     token = done("user", "reset-link", "ada@example.edu").strip().rpartition("/")[2]
     with ready.begin() as session:
-        cookie = browser_sessions.begin(session, session.scalars(select(Person)).one(), "test")
+        ada, now = session.scalars(select(Person)).one(), datetime.now(UTC)
+        cookie = browser_sessions.begin(session, ada, "test")
+        session.add(Identity(person=ada, issuer="i", subject="s", email=ada.email, created_at=now, used_at=now))
     done("user", "password", "ada@example.edu", stdin="two green teapots\n")
     with ready.begin() as session:
         assert find_link(session, LinkPurpose.RESET, token) is None
         assert browser_sessions.find(session, cookie) is None
+        assert not session.scalars(select(Identity)).all()
 
 
 def test_an_email_and_a_name_are_corrected(ready: Sessions) -> None:

@@ -163,6 +163,11 @@ def test_bad_metadata_is_refused(portal: Portal, forger: Forger, monkeypatch: py
         assert stranger(portal).get("/sign-on/university").status_code == 502, name
 
 
+def test_an_odd_host_is_as_good_as_none(portal: Portal, forger: Forger) -> None:
+    forger.answers["/.well-known/openid-configuration"] = forger.metadata(token_endpoint="https://a..b/token")
+    assert answered(portal, forger).status_code == 502
+
+
 def test_unreadable_answers_are_refused(portal: Portal, forger: Forger) -> None:
     for body in (b"", b"[]", b"{" * 100_000, b" " * 600_000):
         forger.answers["/token"] = body

@@ -243,6 +243,12 @@ def test_a_password_that_no_longer_signs_in_still_proves_who_connects(passwordle
     assert ada.post_form("/account/sign-on/university").status_code == 422
 
 
+def test_a_password_that_no_longer_signs_in_makes_no_new_session(passwordless: Portal) -> None:
+    ada = with_password(passwordless, "ada")
+    new = "another one of mine"
+    assert ada.post_form("/account/password", present=PASSWORD, password=new, again=new).status_code == 403
+
+
 def test_a_declined_sign_in_says_so(signing: Portal) -> None:
     browser = stranger(signing)
     address = browser.get("/sign-on/university").headers["Location"]
