@@ -164,7 +164,7 @@ def test_bad_metadata_is_refused(portal: Portal, forger: Forger, monkeypatch: py
 
 
 def test_an_odd_host_is_as_good_as_none(portal: Portal, forger: Forger) -> None:
-    forger.answers["/.well-known/openid-configuration"] = forger.metadata(token_endpoint="https://a..b/token")
+    forger.answers["/.well-known/openid-configuration"] = forger.metadata(token_endpoint="https://a..b.example/token")
     assert answered(portal, forger).status_code == 502
 
 
