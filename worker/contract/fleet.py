@@ -64,6 +64,7 @@ class WorkerRecord:
     id: host, process and a random part; new at each start
     reason: for its state, such as the last system error; may be ""
     device_classes: of its GPUs, each with the architecture to compile for
+    warnings: weak isolation that its self-test found
     beat: time of the heartbeat, by the clock of Redis, in seconds since 1970
     """
 
@@ -77,6 +78,7 @@ class WorkerRecord:
     reason: str = ""
     device_classes: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @property
     def done(self) -> int:

@@ -67,6 +67,11 @@ class RedisFleet:
         with broker_errors(self._client):
             self._client.delete(_record_key(worker), _wanted_key(worker), _test_key(worker))
 
+    @property
+    def unreadable(self) -> frozenset[str]:
+        """Workers whose records this version can't read, as `workers` found them last."""
+        return frozenset(self._unreadable)
+
     def workers(self) -> Sequence[WorkerRecord]:
         with broker_errors(self._client):
             names = sorted(map(str, self._client.smembers(_BOARD)))

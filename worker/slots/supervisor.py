@@ -99,6 +99,7 @@ class WorkerParent:
     _reporter: FleetReporter = field(init=False)
     _begun: float = field(default_factory=time.time)
     _fit: bool = False
+    _warnings: tuple[str, ...] = ()
     _doubt: str = ""
     _testing: Testing | None = None
     _wanted: Wanted = Wanted.WORK
@@ -149,6 +150,7 @@ class WorkerParent:
             reason=self._out,
             device_classes={gpu.device_class: gpu.arch for gpu in gpus},
             versions=_versions(gpus[0].driver if gpus else ""),
+            warnings=self._warnings,
         )
 
     def _state(self) -> WorkerState:
@@ -171,6 +173,7 @@ class WorkerParent:
 
     def _tested(self, fitness: Fitness) -> None:
         self._testing = None
+        self._warnings = fitness.warnings
         for warning in fitness.warnings:
             self.output.say(f"warning: {warning}", "warning")
         # A worker in doubt was fit before. It stays up in the state `out`, which shows the reason.
