@@ -71,7 +71,7 @@ class Mailer:
             try:
                 self.round(datetime.now(UTC))
             except (DatabaseUnavailable, DBAPIError, OSError, smtplib.SMTPException) as error:
-                logger.warning("e-mails wait: %s", self._reason(error))
+                logger.warning("e-mails wait: %s", failure_text(self.server, error))
             stop.wait(ROUND_SECONDS)
 
     def round(self, now: datetime) -> int:
@@ -83,7 +83,7 @@ class Mailer:
         if not self._any_due(now):
             return 0
         count = 0
-        with _connected(self.server) as connection:
+        with connected(self.server) as connection:
             while letter := self._claim(now + timedelta(seconds=time.monotonic() - begun)):
                 count += self._send(connection, letter, now)
         return count
@@ -171,14 +171,16 @@ class Mailer:
         )
         return message.as_bytes(policy=message.policy.clone(linesep="\r\n"))
 
-    def _reason(self, error: Exception) -> str:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            place, why = f"{self.server.host}:{self.server.port}", error.verify_message.rstrip(".")
-            return (
-                f"the certificate of {place} is not trusted: {why}. Set TILELAB_SMTP_HOST to a name in the "
-                "certificate. If your university has its own authority, set SSL_CERT_FILE to its certificate."
-            )
-        return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+
+def failure_text(server: MailServer, error: Exception) -> str:
+    """Why the mail server can't be used, in one line for operators."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        place, why = f"{server.host}:{server.port}", error.verify_message.rstrip(".")
+        return (
+            f"the certificate of {place} is not trusted: {why}. Set TILELAB_SMTP_HOST to a name in the "
+            "certificate. If your university has its own authority, set SSL_CERT_FILE to its certificate."
+        )
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
 
 
 def _options(address: str) -> Sequence[str]:
@@ -190,12 +192,13 @@ def _due(now: datetime) -> Select[Mail]:
 
 
 @contextmanager
-def _connected(server: MailServer) -> Iterator[smtplib.SMTP]:
+def connected(server: MailServer, seconds: float = _SECONDS) -> Iterator[smtplib.SMTP]:
+    """A connection to the mail server, signed in. seconds: for each wait; raises OSError or SMTPException."""
     trusted = ssl.create_default_context()
     if server.tls == "tls":
-        connection: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=_SECONDS, context=trusted)
+        connection: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=seconds, context=trusted)
     else:
-        connection = smtplib.SMTP(server.host, server.port, timeout=_SECONDS)
+        connection = smtplib.SMTP(server.host, server.port, timeout=seconds)
     with connection:
         if server.tls == "starttls":
             connection.starttls(context=trusted)
