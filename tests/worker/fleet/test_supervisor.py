@@ -46,6 +46,7 @@ def test_a_worker_tells_of_itself_works_and_leaves_the_board(redis_url, board, s
         assert A_WORKER.worker(record.id)
         assert [slot.name for slot in record.slots] == ["cpu-0", "cpu-1"]
         assert "tilelab" in record.versions
+        assert record.warnings == ("a gap",)
         watched.wait_for("warning: a gap")
         for job in range(3):
             server.send(message("ok", job))
