@@ -15,7 +15,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import ColumnElement, bindparam, exists, or_, select, update
 from sqlalchemy.orm import Session, contains_eager
 
-from server.accounts.browser_sessions import end_all
+from server.accounts.browser_sessions import disconnect_identities, end_all
 from server.accounts.digest import digest_of
 from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.links import end_links
@@ -164,6 +164,12 @@ def hash_password(password: str) -> str:
 def set_password(session: Session, person: Person, password: str) -> None:
     """Set a new password; raises AccountError if it can't be used."""
     keep_password(session, person, hash_password(password))
+
+
+def replace_password(session: Session, person: Person, kept: str) -> None:
+    """Store a password that came by a link or from an operator: only it opens the account from now on."""
+    keep_password(session, person, kept)
+    disconnect_identities(session, person)
 
 
 def keep_password(session: Session, person: Person, kept: str) -> None:

@@ -147,13 +147,13 @@ def change_password() -> Response:
         return too_often(_CHANGE_PAGE, form, error)
     if not form.right:
         return page(_CHANGE_PAGE, form)
+    if not may_use_password(person):
+        raise Refused(403, "no_passwords", "You need no password here", "Sign in with your university’s account.")
     kept = service.hash_password(new)
     with site().sessions.begin() as session:
         current = session.get_one(Person, person.id, with_for_update=True)
         if current.password != person.password:
             raise sign_in_first()
-        if not may_use_password(current):
-            raise Refused(403, "no_passwords", "You need no password here", "Sign in with your university’s account.")
         service.keep_password(session, current, kept)
         note(session, current, "password.changed", f"person {current.id}")
         if form.checked("tokens"):

@@ -9,7 +9,6 @@ from sqlalchemy.exc import IntegrityError
 
 from server.accounts import password_sign_in, service
 from server.accounts.access import Viewer, sign_in_first, viewer, viewer_or_none
-from server.accounts.browser_sessions import disconnect_identities
 from server.accounts.limits import Limit, TooOften, by_address, count
 from server.accounts.models import LinkPurpose, OneTimeLink, Person
 from server.accounts.new_password import mistake_in
@@ -166,8 +165,7 @@ def follow_link(purpose: str, token: str) -> Response:
         if used is None:
             raise _over()
         owner = used.person
-        service.keep_password(session, owner, kept)
-        disconnect_identities(session, owner)
+        service.replace_password(session, owner, kept)
         confirm_email(session, owner)
         if form.checked("tokens") and used.purpose is LinkPurpose.RESET:
             revoke_all(session, owner)

@@ -129,7 +129,7 @@ def _new(session: Session, provider: Provider, email: str, name: str) -> Person:
 
 
 def _secure(session: Session, person: Person) -> None:
-    """Take the account from whoever made it with an email that nobody had checked, and end its open links."""
+    """Take the account from a stranger who made it with an unchecked email, and end its open links."""
     if is_unconfirmed(person):
         person.password = None
         end_all(session, person.id)

@@ -102,38 +102,32 @@ def start(name: str) -> Response:
 @sign_on.get("/account/sign-on/<name>")
 def connecting(name: str) -> Response:
     """Ask for the password: an unattended browser can't connect another person's identity."""
-    client = _client(name)
-    _check_has_password()
-    return _connecting_page(client, filled({}))
+    with site().readers.begin() as session:
+        person = session.get_one(Person, viewer().id)
+    return _connecting_page(_client(name), filled({}), person)
 
 
 @sign_on.post("/account/sign-on/<name>")
 def start_connecting(name: str) -> Response:
     """Show the way to the provider. A redirect isn't possible: the portal's forms may lead to its own pages only."""
     who, client, form = viewer(), _client(name), sent()
-    _check_has_password()
     try:
         person = proven(form, who)
     except TooOften as error:
         return too_often(_CONNECT_PAGE, form, error, provider=client.provider)
     if not form.right:
-        return _connecting_page(client, form)
+        return _connecting_page(client, form, person)
     made = Request.new()
     attempt = _Attempt(name, made, proof=_proof(made.state, person))
-    shown = _connecting_page(client, form, _address(client, attempt, again=True))
+    shown = _connecting_page(client, form, person, _address(client, attempt, again=True))
     return _keeping(shown, attempt)
 
 
-def _check_has_password() -> None:
-    """Without a password, nothing would tell the owner from somebody at an unattended browser."""
-    with site().readers.begin() as session:
-        person = session.get_one(Person, viewer().id)
+def _connecting_page(client: Client, form: Form, person: Person, address: str = "") -> Response:
+    """The page that asks for the password. Without one, nothing tells the owner from others at an open browser."""
     if person.password is None:
         text = "Connecting asks for the account's password, and this account has none. Ask an operator."
         raise Refused(403, "no_password", "You have no password", text)
-
-
-def _connecting_page(client: Client, form: Form, address: str = "") -> Response:
     return page(_CONNECT_PAGE, form, provider=client.provider, address=address)
 
 

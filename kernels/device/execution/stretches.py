@@ -36,17 +36,15 @@ class Stretch:
 
 def stretches(steps: Sequence[LoweredStep]) -> tuple[Stretch, ...]:
     """Cut the steps of a code block into stretches."""
-    parts = [tuple(group) for _, group in groupby(steps, lambda step: step.quick is not None)]
-    tried = ((part, _quick(part)) for part in parts)
-    return tuple(
-        Stretch(tuple(step for part, _ in group for step in part), quick)
-        for quick, group in groupby(tried, lambda each: each[1])
-    )
+    parts = (tuple(group) for _, group in groupby(steps, lambda step: step.quick is not None))
+    # One after the other, parts that can't run at once are one stretch.
+    tried = groupby(((part, _quick(part)) for part in parts), lambda each: each[1])
+    return tuple(Stretch(tuple(step for part, _ in group for step in part), quick) for quick, group in tried)
 
 
 def _quick(steps: Sequence[LoweredStep]) -> _Sums | None:
-    targets = {step.quick.target for step in steps if step.quick is not None}
     loads = [step.quick for step in steps if isinstance(step.quick, FloatLoad)]
+    targets = {step.quick.target for step in steps if step.quick is not None}
     # Loads move, so no address may come from the stretch. A single sum gains nothing.
     if not targets or len(steps) - len(loads) < 2 or not targets.isdisjoint(load.register for load in loads):
         return None

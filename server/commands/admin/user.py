@@ -10,7 +10,6 @@ import click
 from sqlalchemy.orm import Session
 
 from server.accounts import service
-from server.accounts.browser_sessions import disconnect_identities
 from server.accounts.links import LIFETIMES, create_link, path_of
 from server.accounts.models import LinkPurpose, Person, Scope
 from server.audit.service import note
@@ -138,8 +137,7 @@ def password(email: str) -> Answer:
         kept = service.hash_password(_asked_password())
         with sessions.begin() as session:
             person = person_named(session, email)
-            service.keep_password(session, person, kept)
-            disconnect_identities(session, person)
+            service.replace_password(session, person, kept)
             confirm_email(session, person)
             note(session, None, "person.password_set", _subject(person))
             shown = _shown(person)

@@ -201,12 +201,17 @@ def test_nobody_disconnects_another_persons_sign_in(signing: Portal) -> None:
     assert people(signing) == {"ada": "ada@example.edu"}
 
 
+def begun(browser: BrowserClient) -> tuple[str, str]:
+    """Where the provider asks for an attempt to connect, and the name of its cookie."""
+    page = browser.post_form("/account/sign-on/university", present=PASSWORD).get_data(as_text=True)
+    address = html.unescape(re.findall(r'href="(http:[^"]+)"', page)[0])
+    return address, f"tilelab-sign-on-{parse_qs(urlsplit(address).query)['state'][0][:8]}"
+
+
 def test_a_planted_attempt_connects_nothing(signing: Portal) -> None:
     """The cookie of a thief's own attempt to connect, in the browser of an operator."""
     thief = with_password(signing, "tom")
-    page = thief.post_form("/account/sign-on/university", present=PASSWORD).get_data(as_text=True)
-    address = html.unescape(re.findall(r'href="(http:[^"]+)"', page)[0])
-    name = f"tilelab-sign-on-{parse_qs(urlsplit(address).query)['state'][0][:8]}"
+    address, name = begun(thief)
     planted = thief.get_cookie(name)
     assert planted is not None
     operator = with_password(signing, "ina", admin=True)
@@ -217,16 +222,13 @@ def test_a_planted_attempt_connects_nothing(signing: Portal) -> None:
 
 
 def test_a_session_alone_connects_nothing(signing: Portal) -> None:
-    """Whoever holds the session makes up an attempt, as if the password had been typed."""
+    """The session's holder makes up an attempt, as if the password had been typed."""
     operator = with_password(signing, "ina", admin=True)
-    page = operator.post_form("/account/sign-on/university", present=PASSWORD).get_data(as_text=True)
-    address = html.unescape(re.findall(r'href="(http:[^"]+)"', page)[0])
-    state = parse_qs(urlsplit(address).query)["state"][0]
-    name = f"tilelab-sign-on-{state[:8]}"
+    address, name = begun(operator)
     kept = operator.get_cookie(name)
     assert kept is not None
     *attempt, _ = json.loads(kept.decoded_value)
-    made_up = hmac.digest(operator.session_token.encode(), f"connect {state}".encode(), "sha256").hex()
+    made_up = hmac.digest(operator.session_token.encode(), f"connect {attempt[1]}".encode(), "sha256").hex()
     operator.set_cookie(name, json.dumps([*attempt, made_up]))
     assert operator.get(here(Visitor().sign_in(address, "new"))).status_code == 400
     assert people(signing) == {}
