@@ -62,9 +62,8 @@ class WorkerRecord:
     """A worker's report about itself, sent with every heartbeat.
 
     id: host, process and a random part; new at each start
-    reason: for its state, such as the last system error; may be ""
+    reason: why it is out; otherwise what an operator should know, such as missing isolation; may be ""
     device_classes: of its GPUs, each with the architecture to compile for
-    warnings: weak isolation that its self-test found
     beat: time of the heartbeat, by the clock of Redis, in seconds since 1970
     """
 
@@ -78,7 +77,6 @@ class WorkerRecord:
     reason: str = ""
     device_classes: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
 
     @property
     def done(self) -> int:
