@@ -6,6 +6,8 @@ import smtplib
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from redis import Redis
@@ -22,12 +24,15 @@ from server.operations.doctor.finding import Deployment, Finding, fine, problem,
 from server.sign_on.fetch import ProviderFault
 from server.sign_on.openid import Client
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError, broker_errors, connect_redis
-from worker.contract.redis_fleet import RedisFleet
+from worker.contract.redis_fleet import CLOCK_SECONDS, RedisFleet
 
 ANSWER_SECONDS = 2.0
+_MAIL_SECONDS = 4.0
+"""Some mail servers let strangers wait for the greeting, so that senders of spam give up."""
+
 _OLDEST_REDIS = 7
+_CONTAINER = Path("/.dockerenv")
 _FULL = 0.9
-_CLOCK_SECONDS = 5.0
 _SET_CLOCK = "Deadlines, ages and timeouts are then wrong. Let both machines set their clocks by NTP."
 
 
@@ -51,6 +56,24 @@ def database_clock(deployment: Deployment) -> Finding | None:
         begun = time.time()
         clock = float(connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
     return _compared("PostgreSQL", clock - (begun + time.time()) / 2)
+
+
+def database_encryption(deployment: Deployment) -> Finding | None:
+    """Whether the way to another machine's PostgreSQL is encrypted."""
+    engine = deployment.engine
+    if engine.dialect.name != "postgresql":
+        return None
+    with explained(engine), snapshots(engine).connect() as connection:
+        found: Any = connection.connection.driver_connection
+        host, encrypted = found.info.host, found.pgconn.ssl_in_use
+    if not _crosses_a_network(host):
+        return None
+    if not encrypted:
+        return warning(
+            f"The connection to {host} isn't encrypted. A listener on this network sees everything in it. Add "
+            "?sslmode=verify-full to DATABASE_URL, or use a private network."
+        )
+    return fine(f"TLS to {host}")
 
 
 def redis(deployment: Deployment) -> Finding:
@@ -99,7 +122,7 @@ def redis_password(deployment: Deployment) -> Finding | None:
 def redis_encryption(deployment: Deployment) -> Finding | None:
     """Whether the way to another machine's Redis is encrypted."""
     parts = urlsplit(deployment.settings.redis_url)
-    if parts.scheme == "unix" or is_loopback(parts.hostname or "localhost"):
+    if parts.scheme == "unix" or not _crosses_a_network(parts.hostname or "localhost"):
         return None
     if parts.scheme != "rediss":
         return warning(
@@ -132,7 +155,7 @@ def mail_server(deployment: Deployment) -> Finding | None:
     if server is None:
         return None
     try:
-        with connected(server, ANSWER_SECONDS):
+        with connected(server, _MAIL_SECONDS):
             return fine(f"{server.host}:{server.port} answers" + (" and takes the password" if server.user else ""))
     except (OSError, smtplib.SMTPException) as error:
         return problem(
@@ -152,6 +175,12 @@ def provider(which: Provider, _: Deployment) -> Finding:
     return fine(f"{which.title} answers at {which.issuer}")
 
 
+def _crosses_a_network(host: str) -> bool:
+    """Whether other machines are on the way. Not on the network of this host's containers, whose names have no dot."""
+    inside = _CONTAINER.exists() and "." not in host and ":" not in host
+    return not (inside or host.startswith("/") or is_loopback(host))
+
+
 @contextmanager
 def _redis(url: str) -> Iterator[Redis]:
     with connect_redis(url, answer_seconds=ANSWER_SECONDS) as client, broker_errors(client):
@@ -159,7 +188,7 @@ def _redis(url: str) -> Iterator[Redis]:
 
 
 def _compared(name: str, ahead: float) -> Finding:
-    if abs(ahead) > _CLOCK_SECONDS:
+    if abs(ahead) > CLOCK_SECONDS:
         order = "ahead of" if ahead > 0 else "behind"
         return problem(
             f"The clock of {name} is {plural(round(abs(ahead)), 'second')} {order} this machine's. {_SET_CLOCK}"
