@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from server.operations.doctor.examination import Line
 
 
+_NO_BACKUPS = "\nBackups weren't checked. Name their folder with --backups FOLDER."
+
+
 @click.command(epilog="Exit code: 0 no problem, perhaps warnings; 1 a problem; 2 wrong use.")
 @click.option(
     "--backups", metavar="FOLDER", type=click.Path(path_type=Path),
@@ -44,7 +47,11 @@ def doctor(backups: Path | None) -> Answer:
         "warnings": counts["warning"],
         "checks": [{"check": line.check, "level": line.level.value, "text": line.text} for line in lines],
     }
-    return Answer(data, _shown(lines, counts), Exit.NOT_ACCEPTED if counts["problem"] else Exit.ACCEPTED)
+    return Answer(
+        data,
+        _shown(lines, counts) + ("" if backups else _NO_BACKUPS),
+        Exit.NOT_ACCEPTED if counts["problem"] else Exit.ACCEPTED,
+    )
 
 
 def _shown(lines: Sequence[Line], counts: Counter[str]) -> str:

@@ -28,11 +28,13 @@ class Check:
     """A check by its code. It finds None where it doesn't apply.
 
     needs: checks without which this one would only repeat their problem
+    of: what it examines, if others have the same code
     """
 
     code: str
     examine: Callable[[Deployment], Finding | None]
     needs: frozenset[str] = frozenset()
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ def checks_of(settings: Settings) -> Sequence[Check]:
         Check("backup-disk", machine.disk_of_backups),
         Check("database", services.database),
         Check("database-clock", services.database_clock, stored),
+        Check("database-encryption", services.database_encryption, stored),
         Check("redis", services.redis),
         Check("redis-password", services.redis_password, sent),
         Check("redis-encryption", services.redis_encryption),
@@ -65,12 +68,11 @@ def checks_of(settings: Settings) -> Sequence[Check]:
         Check("recorder", partial(grading.process, "recorder"), sent),
         Check("workers", grading.workers, stored | sent),
         Check("worker-versions", grading.worker_versions, sent),
-        Check("worker-isolation", grading.worker_isolation, stored | sent),
-        Check("worker-clocks", grading.worker_clocks, sent),
+        Check("worker-warnings", grading.worker_warnings, stored | sent),
         Check("queue", grading.queue, stored | sent),
         Check("mail", services.mail_server),
         Check("mail-waiting", grading.waiting_mail, stored),
-        *(Check("sign-on", partial(services.provider, each)) for each in settings.sign_on.providers),
+        *(Check("sign-on", partial(services.provider, each), of=each.title) for each in settings.sign_on.providers),
     )
 
 
@@ -119,7 +121,7 @@ def _together(checks: Sequence[Check], deployment: Deployment, seconds: float) -
     lines = []
     for check, thread, answer in running:
         thread.join(max(0.0, until - time.monotonic()))
-        found = answer[0] if answer else _silent(seconds)
+        found = answer[0] if answer else _silent(check, seconds)
         if found is not None:
             lines.append(Line(check.code, found.level, found.text))
     return lines
@@ -146,8 +148,8 @@ def _examined(check: Check, deployment: Deployment) -> Finding | None:
         return problem(f"This check failed with {type(error).__name__} at {place}. Tell the maintainers of Tilelab.")
 
 
-def _silent(seconds: float) -> Finding:
+def _silent(check: Check, seconds: float) -> Finding:
     return problem(
-        f"No answer within {seconds:g} seconds, so everything that needs it hangs. Check that it runs, and that this "
-        "machine can reach it."
+        f"{check.of or 'It'} doesn't answer within {seconds:g} seconds, so whatever needs it waits. Check that it "
+        "runs, and that this machine can reach it."
     )

@@ -16,7 +16,7 @@ from server.identity_providers import is_loopback, secret_files
 from server.operations.backup import ArchiveError, ArchiveReader
 from server.operations.doctor.finding import Deployment, Finding, fine, problem, warning
 
-_SHORTEST = 16
+_SHORTEST = 12
 _DEFAULTS = frozenset({
     "admin", "changeme", "default", "example", "guest", "password", "postgres", "redis", "root", "secret", "test",
     "tilelab", "valkey",
@@ -28,8 +28,10 @@ _LATE, _TOO_OLD = timedelta(days=2), timedelta(days=8)
 _MIB = 2**20
 
 
-def public_address(deployment: Deployment) -> Finding:
+def public_address(deployment: Deployment) -> Finding | None:
     address = deployment.settings.public_url
+    if not address and deployment.settings.redis_url.startswith("unix:"):
+        return None  # probably `tilelab up` on a person's own machine
     if not address:
         return warning(
             "TILELAB_PUBLIC_URL isn't set, so commands can't print links and browsers may send cookies unencrypted. "
@@ -46,7 +48,7 @@ def public_address(deployment: Deployment) -> Finding:
 
 def files_of_secrets(deployment: Deployment) -> Finding | None:
     """Whether other users of this machine can read secrets, the SQLite database or a backup."""
-    files = [file for file in _secret_files(deployment) if file.exists()]
+    files = [file for file in _secret_files(deployment) if os.path.exists(file)]  # noqa: PTH110 - an OSError is False
     if not files:
         return None
     if open_ones := [str(file) for file in files if _others_can_read(file)]:
@@ -60,17 +62,13 @@ def strength_of_secrets(deployment: Deployment) -> Finding | None:
     secrets = {where: secret for where, *secret in _secrets(deployment) if secret[0]}
     if not secrets:
         return None
-    for where, (secret, user) in secrets.items():
-        if secret.lower() in _DEFAULTS | {user.lower()}:
-            return problem(
-                f"The secret in {where} is a default that attackers try first. Replace it: openssl rand -hex 24"
-            )
-    for where, (secret, _) in secrets.items():
-        if len(secret) < _SHORTEST:
-            return warning(
-                f"The secret in {where} has {plural(len(secret), 'character')}, so it can be guessed. Replace it with "
-                f"{_SHORTEST} or more: openssl rand -hex 24"
-            )
+    if default := [where for where, (its, user) in secrets.items() if its.lower() in _DEFAULTS | {user.lower()}]:
+        return problem(f"Attackers try the secret in {' and '.join(default)} first. Replace it: openssl rand -hex 24")
+    if short := [where for where, (its, _) in secrets.items() if len(its) < _SHORTEST]:
+        return warning(
+            f"The secret in {' and '.join(short)} is shorter than {_SHORTEST} characters, so it may be guessed. "
+            "Replace it: openssl rand -hex 24"
+        )
     return fine(f"long enough in {', '.join(secrets)}")
 
 
@@ -87,11 +85,11 @@ def disk(deployment: Deployment) -> Finding | None:
     return fine(said)
 
 
-def backups(deployment: Deployment) -> Finding:
+def backups(deployment: Deployment) -> Finding | None:
     """Whether there is a recent backup. Reads its manifest, because a damaged or unfinished file has none."""
     folder = deployment.backups
     if folder is None:
-        return warning("No folder of backups was named, so nothing is known about them. Name it with --backups FOLDER.")
+        return None
     try:
         file = _newest(folder)
         if file is None:
@@ -99,9 +97,9 @@ def backups(deployment: Deployment) -> Finding:
         made = _made_at(file)
     except OSError as error:
         return problem(f"{folder} can't be read ({error.strerror}). Correct its owner, or name another folder.")
-    except ArchiveError as error:
+    except ValueError as error:
         return problem(f"{file} can't be restored: {error}. Make a new backup: {_command(folder)}")
-    if _others_can_read(file):
+    if file.suffix == ".zip" and _others_can_read(file):
         return problem(f"Every user of this machine can read {file}, which has all data and keys. Run: chmod o= {file}")
     age = datetime.now(UTC) - made
     if age > _LATE:
@@ -110,7 +108,7 @@ def backups(deployment: Deployment) -> Finding:
             f"The newest backup, {file}, is {age.days} days old. A broken disk loses all later work. Run each day: "
             f"{_command(folder)}"
         )
-    return fine(f"{file}, {age.total_seconds() / 3600:.0f} hours old")
+    return fine(f"{file}, {plural(max(0, round(age / timedelta(hours=1))), 'hour')} old")
 
 
 def disk_of_backups(deployment: Deployment) -> Finding | None:
@@ -160,13 +158,15 @@ def _others_can_read(file: Path) -> bool:
 
 
 def _newest(folder: Path) -> Path | None:
-    """The newest file. A backup that isn't finished has a name with a dot in front."""
-    files = [file for file in folder.iterdir() if file.is_file() and not file.name.startswith(".")]
+    """The newest backup, perhaps encrypted. One that isn't finished has a name with a dot in front."""
+    files = [file for file in folder.iterdir() if ".zip" in file.suffixes and not file.name.startswith(".")]
     return max(files, key=lambda file: file.stat().st_mtime, default=None)
 
 
 def _made_at(file: Path) -> datetime:
-    """The time of a backup's data. An encrypted one shows only when it was written."""
+    """The time of a backup's data. An encrypted one shows only when it was written, and whether anything was."""
+    if not file.stat().st_size:
+        raise ArchiveError("it is empty")
     if file.suffix != ".zip":
         return datetime.fromtimestamp(file.stat().st_mtime, UTC)
     with file.open("rb") as opened, ArchiveReader(opened) as archive:
