@@ -24,15 +24,15 @@ _NO_BACKUPS = "\nBackups weren't checked. Name their folder with --backups FOLDE
 
 @click.command(epilog="Exit code: 0 no problem, perhaps warnings; 1 a problem; 2 wrong use.")
 @click.option(
-    "--backups", metavar="FOLDER", type=click.Path(path_type=Path),
+    "--backups", metavar="FOLDER", type=click.Path(readable=False, path_type=Path),
     help="The folder of your backups: check the newest one's age, and whether it can be read.",
 )  # fmt: skip
 @answering()
 def doctor(backups: Path | None) -> Answer:
     """Check the deployment: settings, secrets, database, Redis, workers, e-mail, sign-on and backups.
 
-    One line for each check says what is fine, or what is wrong and what to do next. Changes nothing. Run it with the
-    settings of the server.
+    One line for each check says what is fine, or what is wrong and what to do next. Changes no data. Run it as the
+    server's user, with the server's settings.
 
     \b
     Example:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from server.database.engine import DatabaseUnavailable, connect
 from server.operations.doctor import grading, machine, services
-from server.operations.doctor.finding import Deployment, Finding, Level, fine, problem
+from server.operations.doctor.finding import Deployment, Finding, Level, fine, problem, sentence
 from server.settings import SettingError, Settings, read_settings
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError
 
@@ -28,13 +28,13 @@ class Check:
     """A check by its code. It finds None where it doesn't apply.
 
     needs: checks without which this one would only repeat their problem
-    of: what it examines, if others have the same code
+    asks: what it waits for
     """
 
     code: str
     examine: Callable[[Deployment], Finding | None]
     needs: frozenset[str] = frozenset()
-    of: str = ""
+    asks: str = "It"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +54,12 @@ def checks_of(settings: Settings) -> Sequence[Check]:
         Check("secret-files", machine.files_of_secrets),
         Check("secrets", machine.strength_of_secrets),
         Check("disk", machine.disk),
-        Check("backups", machine.backups),
+        Check("backups", machine.backups, asks="The folder of backups"),
         Check("backup-disk", machine.disk_of_backups),
-        Check("database", services.database),
+        Check("database", services.database, asks="The database"),
         Check("database-clock", services.database_clock, stored),
         Check("database-encryption", services.database_encryption, stored),
-        Check("redis", services.redis),
+        Check("redis", services.redis, asks="Redis"),
         Check("redis-password", services.redis_password, sent),
         Check("redis-encryption", services.redis_encryption),
         Check("redis-memory", services.redis_memory, sent),
@@ -70,9 +70,9 @@ def checks_of(settings: Settings) -> Sequence[Check]:
         Check("worker-versions", grading.worker_versions, sent),
         Check("worker-warnings", grading.worker_warnings, stored | sent),
         Check("queue", grading.queue, stored | sent),
-        Check("mail", services.mail_server),
+        Check("mail", services.mail_server, asks="The mail server"),
         Check("mail-waiting", grading.waiting_mail, stored),
-        *(Check("sign-on", partial(services.provider, each), of=each.title) for each in settings.sign_on.providers),
+        *(Check("sign-on", partial(services.provider, each), asks=each.title) for each in settings.sign_on.providers),
     )
 
 
@@ -82,7 +82,7 @@ def examine(environment: Mapping[str, str], backups: Path | None = None, seconds
         settings, lines = _readable(environment)
         engine = connect(settings.database_url)
     except (SettingError, DatabaseUnavailable) as error:
-        return [Line("settings", Level.PROBLEM, f"{error} Nothing else can be checked until then.")]
+        return [Line("settings", Level.PROBLEM, f"{sentence(error)} Nothing else can be checked until then.")]
     try:
         return lines + examine_with(checks_of(settings), Deployment(environment, settings, engine, backups), seconds)
     finally:
@@ -108,7 +108,8 @@ def _readable(environment: Mapping[str, str]) -> tuple[Settings, list[Line]]:
         try:
             settings, given = read_settings(more), more
         except SettingError as error:
-            lines.append(Line(check, Level.PROBLEM, f"{error} The web server and the dispatcher don't start with it."))
+            text = f"{sentence(error)} The web server and the dispatcher don't start with it."
+            lines.append(Line(check, Level.PROBLEM, text))
     if not lines:
         lines.append(Line("settings", Level.FINE, fine("all valid").text))
     return settings, lines
@@ -150,6 +151,6 @@ def _examined(check: Check, deployment: Deployment) -> Finding | None:
 
 def _silent(check: Check, seconds: float) -> Finding:
     return problem(
-        f"{check.of or 'It'} doesn't answer within {seconds:g} seconds, so whatever needs it waits. Check that it "
+        f"{check.asks} doesn't answer within {seconds:g} seconds, so whatever needs it waits. Check that it "
         "runs, and that this machine can reach it."
     )

@@ -42,6 +42,11 @@ class Deployment:
     backups: Path | None = None
 
 
+def sentence(error: object) -> str:
+    """An error's text with a period, to be followed by what to do next."""
+    return f"{str(error).rstrip('.')}."
+
+
 def fine(text: str) -> Finding:
     return Finding(Level.FINE, text)
 

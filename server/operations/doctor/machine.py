@@ -53,7 +53,8 @@ def files_of_secrets(deployment: Deployment) -> Finding | None:
         return None
     if open_ones := [str(file) for file in files if _others_can_read(file)]:
         return problem(
-            f"Every user of this machine can read {', '.join(open_ones)}. Run: chmod o= {' '.join(open_ones)}"
+            f"Every user of this machine can read {', '.join(open_ones)}, and so get all data. Run: chmod o= "
+            f"{' '.join(open_ones)}"
         )
     return fine(f"{plural(len(files), 'file')} with secrets, closed to other users")
 
@@ -63,7 +64,10 @@ def strength_of_secrets(deployment: Deployment) -> Finding | None:
     if not secrets:
         return None
     if default := [where for where, (its, user) in secrets.items() if its.lower() in _DEFAULTS | {user.lower()}]:
-        return problem(f"Attackers try the secret in {' and '.join(default)} first. Replace it: openssl rand -hex 24")
+        return problem(
+            f"The secret in {' and '.join(default)} is a default that attackers try first. Replace it: openssl rand "
+            "-hex 24"
+        )
     if short := [where for where, (its, _) in secrets.items() if len(its) < _SHORTEST]:
         return warning(
             f"The secret in {' and '.join(short)} is shorter than {_SHORTEST} characters, so it may be guessed. "
@@ -96,7 +100,10 @@ def backups(deployment: Deployment) -> Finding | None:
             return problem(f"{folder} has no backup, so a broken disk loses everything. Run: {_command(folder)}")
         made = _made_at(file)
     except OSError as error:
-        return problem(f"{folder} can't be read ({error.strerror}). Correct its owner, or name another folder.")
+        return problem(
+            f"{error.filename or folder} can't be read ({error.strerror}), so perhaps you have no backup. Correct its "
+            "owner, or name another folder."
+        )
     except ValueError as error:
         return problem(f"{file} can't be restored: {error}. Make a new backup: {_command(folder)}")
     if file.suffix == ".zip" and _others_can_read(file):

@@ -20,7 +20,7 @@ from server.database.schema import check, newest
 from server.database.storage import check_write
 from server.identity_providers import Provider, is_loopback
 from server.mail.sender import connected, failure_text
-from server.operations.doctor.finding import Deployment, Finding, fine, problem, warning
+from server.operations.doctor.finding import Deployment, Finding, fine, problem, sentence, warning
 from server.sign_on.fetch import ProviderFault
 from server.sign_on.openid import Client
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError, broker_errors, connect_redis
@@ -158,9 +158,10 @@ def mail_server(deployment: Deployment) -> Finding | None:
         with connected(server, _MAIL_SECONDS):
             return fine(f"{server.host}:{server.port} answers" + (" and takes the password" if server.user else ""))
     except (OSError, smtplib.SMTPException) as error:
+        why = f"{server.host}:{server.port}: {sentence(failure_text(server, error))}"
         return problem(
-            f"E-mails wait, and are given up after a day. {server.host}:{server.port}: {failure_text(server, error)} "
-            "Correct the settings TILELAB_SMTP_..., or ask its operator."
+            f"E-mails wait, and are given up after a day. {why} Correct the settings TILELAB_SMTP_..., or ask its "
+            "operator."
         )
 
 
