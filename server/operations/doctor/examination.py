@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from server.database.engine import DatabaseUnavailable, connect
-from server.operations.doctor import grading, machine, services
+from server.operations.doctor import grading, machine, services, workers
 from server.operations.doctor.finding import Deployment, Finding, Level, fine, problem, sentence
 from server.settings import SettingError, Settings, read_settings
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError
@@ -64,12 +64,14 @@ def checks_of(settings: Settings) -> Sequence[Check]:
         Check("redis-encryption", services.redis_encryption),
         Check("redis-memory", services.redis_memory, sent),
         Check("redis-clock", services.redis_clock, sent),
-        Check("dispatcher", partial(grading.process, "dispatcher"), sent),
-        Check("recorder", partial(grading.process, "recorder"), sent),
-        Check("workers", grading.workers, stored | sent),
-        Check("worker-versions", grading.worker_versions, sent),
-        Check("worker-warnings", grading.worker_warnings, stored | sent),
+        Check("dispatcher", partial(workers.process, "dispatcher"), sent),
+        Check("recorder", partial(workers.process, "recorder"), sent),
+        Check("workers", workers.workers, stored | sent),
+        Check("worker-versions", workers.worker_versions, sent),
+        Check("worker-warnings", workers.worker_warnings, stored | sent),
         Check("queue", grading.queue, stored | sent),
+        Check("assignments", grading.assignments, stored),
+        Check("results", grading.results, stored),
         Check("mail", services.mail_server, asks="The mail server"),
         Check("mail-waiting", grading.waiting_mail, stored),
         *(Check("sign-on", partial(services.provider, each), asks=each.title) for each in settings.sign_on.providers),

@@ -20,11 +20,13 @@ from click.testing import CliRunner
 from redis import Redis
 from sqlalchemy import Engine, select, text
 
+from kernels.verdict import Verdict
 from kernels.wire import to_plain
 from server.accounts.models import MailKind
 from server.database.engine import Sessions, connect
 from server.database.schema import newest
-from server.grading.models import Step, StepState
+from server.grading.models import Result, Step, StepState
+from server.grading.refusals import note_refusal
 from server.mail.models import Mail
 from server.operations.backup import ArchiveWriter, back_up
 from server.operations.doctor import machine, services
@@ -88,6 +90,9 @@ class Site:
         plain = to_plain(replace(WORKER, **{"beat": beat, **changed}))
         self.redis.sadd("tilelab:worker-ids", WORKER.id)
         self.redis.set(f"tilelab:worker:{WORKER.id}", json.dumps(plain))
+
+    def course(self, device_class: str = "") -> ACourse:
+        return ACourse.make(self.made, device_class=device_class)
 
     def secret(self, name: str, value: str, mode: int = 0o600) -> None:
         """Put a setting into a file."""
@@ -155,6 +160,7 @@ def write_provider(site: Site, issuer: str) -> None:
 def test_a_healthy_deployment_has_nothing_wrong(site: Site) -> None:
     back_up(site.engine, site.backups / "today.zip")
     site.given |= site.others
+    site.course()
     told = CliRunner().invoke(tilelab, ["admin", "doctor", "--json", "--backups", str(site.backups)], env=site.given)
     found = json.loads(told.stdout)
     assert [each for each in found["checks"] if each["level"] != "fine"] == []
@@ -163,7 +169,7 @@ def test_a_healthy_deployment_has_nothing_wrong(site: Site) -> None:
     assert {each["check"] for each in found["checks"]} == own | {
         "settings", "public-address", "secret-files", "secrets", "backups", "backup-disk", "database", "redis",
         "redis-password", "redis-memory", "redis-clock", "dispatcher", "recorder", "workers", "worker-versions",
-        "worker-warnings", "queue", "mail", "mail-waiting", "sign-on",
+        "worker-warnings", "queue", "assignments", "results", "mail", "mail-waiting", "sign-on",
     }  # fmt: skip
 
 
@@ -196,7 +202,7 @@ def no_password(site: Site) -> None:
 
 def waiting(site: Site, *people: str, queue: str = "cpu") -> None:
     """Submissions that nothing has taken since March."""
-    course = ACourse.make(site.made)
+    course = site.course()
     for person in people or ("ada",):
         course.job(person)
     site.worker(slots=(SlotRecord("s", queue, "", WorkerState.IDLE),))
@@ -204,7 +210,7 @@ def waiting(site: Site, *people: str, queue: str = "cpu") -> None:
 
 def late_mail(site: Site) -> None:
     others()(site)
-    person, now = ACourse.make(site.made).person("ada"), datetime.now(UTC)
+    person, now = site.course().person("ada"), datetime.now(UTC)
     with site.made.begin() as session:
         session.add(
             Mail(
@@ -212,6 +218,24 @@ def late_mail(site: Site) -> None:
                 made_at=now - timedelta(hours=2), next_at=now,
             )
         )  # fmt: skip
+
+
+def of_another_version(site: Site) -> None:
+    site.course()
+    site.sql("UPDATE exercises SET digest = 'other'")
+
+
+def system_error(site: Site) -> None:
+    job = site.course().job("ada")
+    site.sql("UPDATE steps SET state = 'failed'")
+    with site.made.begin() as session:
+        result = {"verdict": Verdict.SYSTEM_ERROR, "device_class": "", "report": b"", "recorded_at": datetime.now(UTC)}
+        session.add(Result(job_id=job, **result))
+
+
+def refused_result(site: Site) -> None:
+    with site.made.begin() as session:
+        note_refusal(session, 17, WORKER.id, "signature", datetime.now(UTC))
 
 
 def moving(site: Site) -> None:
@@ -276,12 +300,9 @@ BROKEN: dict[str, tuple[Callable[[Site], object], dict[str, Level]]] = {
         lambda site: site.secret("TILELAB_METRICS_TOKEN", TOKEN, 0o644), {"secret-files": PROBLEM},
     ),
     "a default secret": (set_to(TILELAB_METRICS_TOKEN="Secret"), {"secrets": PROBLEM}),
-    "no backup": (lambda site: (site.backups / "today.zip").unlink(), {"backups": PROBLEM}),
-    "a late backup": (lambda site: site.backup(3), {"backups": WARNING}),
     "half a backup": (half_a_backup, {"backups": PROBLEM}),
     "an encrypted backup among other files": (lambda site: encrypted(site, b"gpg"), {}),
     "no database": (lambda site: site.given.update(DATABASE_URL=dead("postgresql")), {"database": PROBLEM}),
-    "newer tables": (lambda site: site.sql("UPDATE alembic_version SET version_num = '9999'"), {"database": PROBLEM}),
     "no Redis": (lambda site: site.given.update(REDIS_URL=dead("redis")), {"redis": PROBLEM}),
     "a Redis without a password": (no_password, {"redis-password": WARNING}),
     "a Redis that forgets": (
@@ -292,12 +313,13 @@ BROKEN: dict[str, tuple[Callable[[Site], object], dict[str, Level]]] = {
         lambda site: site.redis.delete("tilelab:processes"), {"dispatcher": PROBLEM, "recorder": PROBLEM},
     ),
     "no worker": (lambda site: site.redis.delete("tilelab:worker-ids"), {"workers": PROBLEM}),
-    "a silent worker beside another": (lambda site: silent_worker(site, -30), {"workers": WARNING}),
     "a worker that was killed and started again": (lambda site: silent_worker(site, 30), {}),
     "a worker of another version": (
         lambda site: site.worker(versions={"tilelab": "0.0.1"}), {"worker-versions": PROBLEM},
     ),
     "a worker with something to say": (lambda site: site.worker(reason="a gap"), {"worker-warnings": WARNING}),
+    "an assignment of another version": (of_another_version, {"assignments": PROBLEM}),
+    "a submission that ended in a system error": (system_error, {"results": WARNING}),
     "a queue that stands still": (waiting, {"queue": PROBLEM}),
     "a queue that moves, with a long wait": (moving, {"queue": WARNING}),
     "no mail server": (others(TILELAB_SMTP_PORT="1"), {"mail": PROBLEM}),
@@ -309,6 +331,12 @@ BROKEN: dict[str, tuple[Callable[[Site], object], dict[str, Level]]] = {
 """Each check finds something in one of these, or stays quiet where it could give a false alarm."""
 
 MORE: dict[str, tuple[Callable[[Site], object], dict[str, Level]]] = {
+    "no backup": (lambda site: (site.backups / "today.zip").unlink(), {"backups": PROBLEM}),
+    "a silent worker beside another": (lambda site: silent_worker(site, -30), {"workers": WARNING}),
+    "newer tables": (lambda site: site.sql("UPDATE alembic_version SET version_num = '9999'"), {"database": PROBLEM}),
+    "a late backup": (lambda site: site.backup(3), {"backups": WARNING}),
+    "a GPU that only an assignment has": (lambda site: site.course("h200"), {"workers": WARNING}),
+    "a result that can't be trusted": (refused_result, {"results": PROBLEM}),
     "an address of no database": (set_to(DATABASE_URL="mysql://host/db"), {"settings": PROBLEM}),
     "a provider's secret that others can read": (
         lambda site: with_provider(site, mode=0o644), {"secret-files": PROBLEM},
