@@ -47,7 +47,8 @@ def workers(deployment: Deployment) -> Finding:
             "worker."
         )
     if not takers:
-        return warning(
+        say = problem if any(each.state is WorkerState.OUT for each in running) else warning
+        return say(
             "All workers are drained or out, so submissions wait. Read why in `tilelab worker status`, then: tilelab "
             "admin worker resume --all"
         )

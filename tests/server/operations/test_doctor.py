@@ -352,7 +352,7 @@ MORE: dict[str, tuple[Callable[[Site], object], dict[str, Level]]] = {
         {"redis": PROBLEM},
     ),
     "a silent worker": (lambda site: site.worker(silent=60, versions={}), {"workers": PROBLEM}),
-    "a worker that took itself out": (lambda site: site.worker(state=WorkerState.OUT), {"workers": WARNING}),
+    "a worker that took itself out": (lambda site: site.worker(state=WorkerState.OUT), {"workers": PROBLEM}),
     "a worker with an unknown record": (
         lambda site: site.redis.set(f"tilelab:worker:{WORKER.id}", "{}"),
         {"workers": PROBLEM, "worker-versions": PROBLEM},
