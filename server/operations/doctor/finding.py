@@ -13,7 +13,7 @@ from server.settings import Settings
 
 
 class Level(StrEnum):
-    """How bad a finding is. warning: nothing has failed yet."""
+    """How bad a finding is. warning: nothing is down."""
 
     FINE = "fine"
     WARNING = "warning"

@@ -59,14 +59,14 @@ def assignments(deployment: Deployment) -> Finding | None:
 
 
 def results(deployment: Deployment) -> Finding:
-    """Whether grading failed lately, or the recorder refused results."""
+    """Whether grading failed lately, or the recorder refused results. That is over, so it is no problem of now."""
     now = datetime.now(UTC)
     failed = select(func.count()).where(Result.verdict == Verdict.SYSTEM_ERROR, Result.recorded_at > now - _LATELY)
     with explained(deployment.engine), readers(deployment.engine).begin() as session:
         errors = session.scalar(failed) or 0
         refused = {each.worker for each in recent_refusals(session, now) if each.at > now - _LATELY}
     if refused:
-        return problem(
+        return warning(
             f"Within a day, results of {', '.join(sorted(refused))} were refused, because they can't be trusted. The "
             "page Fleet says why. If the worker's address may be stolen, run `tilelab admin worker revoke`."
         )

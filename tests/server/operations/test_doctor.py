@@ -336,7 +336,7 @@ MORE: dict[str, tuple[Callable[[Site], object], dict[str, Level]]] = {
     "newer tables": (lambda site: site.sql("UPDATE alembic_version SET version_num = '9999'"), {"database": PROBLEM}),
     "a late backup": (lambda site: site.backup(3), {"backups": WARNING}),
     "a GPU that only an assignment has": (lambda site: site.course("h200"), {"workers": WARNING}),
-    "a result that can't be trusted": (refused_result, {"results": PROBLEM}),
+    "a result that can't be trusted": (refused_result, {"results": WARNING}),
     "an address of no database": (set_to(DATABASE_URL="mysql://host/db"), {"settings": PROBLEM}),
     "a provider's secret that others can read": (
         lambda site: with_provider(site, mode=0o644), {"secret-files": PROBLEM},
