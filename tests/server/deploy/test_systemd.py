@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.units import FOLDER, ROOT, Unit, read_lines, units
+from tests.server.deploy.units import FOLDER, ROOT, Unit, read_lines, units
 
 UNITS = units()
 SERVICES = [unit for name, unit in UNITS.items() if name.endswith(".service")]
