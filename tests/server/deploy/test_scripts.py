@@ -40,11 +40,10 @@ def test_a_script_is_valid_and_stops_at_the_first_failure(script: Path):
     assert re.findall(r"\$[\w{(].*", code) == []
 
 
-def run(script: str, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [DEPLOY / script, *map(str, words)], env={"PATH": "/usr/bin:/bin", "TMPDIR": tempfile.gettempdir(), **environment},
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+def run(script: str, *words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    given = {"PATH": "/usr/bin:/bin", "TMPDIR": tempfile.gettempdir(), **environment}
+    command = [DEPLOY / script, *words]
+    return subprocess.run(command, env=given, capture_output=True, text=True, check=False, timeout=120)
 
 
 @pytest.fixture
@@ -64,6 +63,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.mark.long("starts the command three times; the short suite restores backups in test_backup.py")
 def test_a_backup_is_the_days_and_the_weeks_and_its_drill_restores_it(full: str, folder: Path):
     done = run("backup", folder, DATABASE_URL=full)
     assert done.returncode == 0, done.stderr

@@ -37,7 +37,7 @@ class Host:
     def __post_init__(self) -> None:
         self.units = units()
         self.ports = {"web": 0, "behind": free_port(), "redis": free_port()}
-        for name in ("etc", "var/lib/tilelab", "bin", "tmp"):
+        for name in ("etc", "var/lib/tilelab", "var/tmp", "bin", "tmp"):
             (self.folder / name).mkdir(parents=True)
         (self.folder / "bin" / "valkey-server").symlink_to(redis_program())
         secrets = self.folder / "etc" / "secrets"
@@ -88,24 +88,41 @@ def host(tmp_path: Path) -> Iterator[Host]:
         yield Host(tmp_path, stack)
 
 
-def nginx(host: Host) -> list[str]:
-    """The command of nginx with our file, without the certificate, at a free port."""
-    host.ports["web"] = free_port()
+NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+
+
+def nginx(folder: Path, text: str) -> list[str]:
+    """The command of nginx with this text in its part for HTTP."""
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    folders = "".join(f"{kind}_temp_path {folder}/{kind};\n" for kind in kinds)
+    whole = f"daemon off; master_process off; pid {folder}/nginx.pid; error_log stderr; events {{}}\n"
+    (folder / "nginx.conf").write_text(f"{whole}http {{ access_log off;\n{folders}{text}\n}}\n")
+    assert NGINX is not None
+    return [NGINX, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", "stderr"]
+
+
+@pytest.mark.skipif(NGINX is None or shutil.which("openssl") is None, reason="needs nginx and openssl")
+def test_nginx_accepts_its_file(tmp_path: Path):
+    secrets = tmp_path / "secrets"
+    subprocess.run([ROOT / "bin" / "make-secrets", "--tls", "tilelab.example", secrets], check=True)
     text = (DEPLOY / "nginx.conf").read_text()
-    text = re.sub(r"(?m)^ *(ssl_\w+ |listen \[|listen 80;).*\n", "", text)
+    for there, here in (("fullchain.pem", "redis_certificate"), ("privkey.pem", "redis_key")):
+        text = text.replace(f"/etc/letsencrypt/live/tilelab.example/{there}", str(secrets / here))
+    # it binds its addresses while it checks them
+    text = re.sub(r"(?m)^ *listen \[.*\n", "", text)
+    text = re.sub(r"listen (443|80)", lambda _: f"listen 127.0.0.1:{free_port()}", text)
+    done = subprocess.run([*nginx(tmp_path, text), "-t"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "[warn]" not in done.stderr
+
+
+def in_front(host: Host) -> list[str]:
+    """The command of nginx in front of the portal, at a free port and without the certificate."""
+    host.ports["web"] = free_port()
+    text = (DEPLOY / "nginx.conf").read_text().rpartition("\nserver {")[0]
+    text = re.sub(r"(?m)^ *(ssl_\w+ |listen \[).*\n", "", text)
     text = text.replace("listen 443 ssl http2", f"listen 127.0.0.1:{host.ports['web']}")
-    text = text.replace("http://127.0.0.1:8000", f"http://127.0.0.1:{host.ports['behind']}")
-    folders = "".join(
-        f"{name}_temp_path {host.folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    first, _, second = text.partition("\nserver {\n    server_name")
-    assert second
-    whole = f"daemon off; master_process off; pid {host.folder}/nginx.pid; error_log stderr; events {{}}\n"
-    whole += f"http {{ access_log off;\n{folders}{first}\n}}\n"
-    (host.folder / "nginx.conf").write_text(whole)
-    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    assert program
-    return [program, "-p", str(host.folder), "-c", str(host.folder / "nginx.conf"), "-e", "stderr"]
+    return nginx(host.folder, text.replace("http://127.0.0.1:8000", f"http://127.0.0.1:{host.ports['behind']}"))
 
 
 def first_bytes(url: str, path: str, token: str) -> bytes:
@@ -127,8 +144,8 @@ def test_a_kernel_gets_its_verdict_from_the_units_and_a_batch_job_and_is_in_the_
     host.ports["web"] = host.ports["behind"]
     for name in SERVER:
         host.start(name, *(["--port", str(host.ports["behind"])] if "web" in name else []))
-    if shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin"):
-        host.begin("nginx", nginx(host), {})
+    if NGINX is not None:
+        host.begin("nginx", in_front(host), {})
     wait_until(lambda: answers(host.ports["web"]), lambda: everything_said(host))
 
     token = a_student(host)

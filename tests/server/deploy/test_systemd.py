@@ -42,7 +42,14 @@ def test_a_worker_can_isolate_submissions_and_reads_no_secret_of_the_server():
     worker = UNITS["tilelab-worker.service"]
     keys = {key for _, key in worker.settings}
     # lockdown.py unshares, filters system calls and writes below /proc; CUDA writes and runs code, and opens devices
-    assert not keys & {"RestrictNamespaces", "SystemCallFilter", "MemoryDenyWriteExecute", "PrivateDevices"}
+    assert not keys & {
+        "RestrictNamespaces",
+        "SystemCallFilter",
+        "MemoryDenyWriteExecute",
+        "PrivateDevices",
+        "ProtectClock",
+        "DeviceAllow",
+    }
     assert worker.words("User") != UNITS["tilelab-serve@web.service"].words("User")
 
 

@@ -1,7 +1,7 @@
 """A worker to be watched from outside: python -m tests.worker.fleet.working JSON, with REDIS_URL.
 
-JSON: slots (how many), faults, grace, silent, idle (seconds), test ("fit", "unfit", "endless", or "worn": fit the first time
-alone), command (of a slot, if not the real one).
+JSON: slots (how many), faults, grace, silent, idle (seconds), test ("fit", "unfit", "endless", or "worn": fit the first
+time alone), command (of a slot, if not the real one).
 """
 
 from __future__ import annotations

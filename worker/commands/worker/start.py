@@ -87,9 +87,7 @@ def start(
         raise WrongUse(str(error)) from error
     output = PartOutput(sys.stdout, "worker", as_json=as_json)
     beat = Heartbeat(heartbeat, tell=tell)
-    options = Options(
-        slots, _environment(url), cache_folder(), grace, faults, heartbeat=beat, idle_seconds=idle_exit
-    )
+    options = Options(slots, _environment(url), cache_folder(), grace, faults, heartbeat=beat, idle_seconds=idle_exit)
     tests = DeviceTests(slots, DEFAULT_ARCH, cache_folder(), allow_gaps)
     try:
         with locked(gpus_of(slots)), connect_redis(url) as client:
