@@ -15,12 +15,14 @@ from sqlalchemy.orm import Session
 from server.accounts.models import Person
 from server.accounts.service import AccountError, normal_email
 from server.acts.act import assignment_target
-from server.acts.field import Field, cleaned, read, stored
+from server.acts.field import Field, cleaned, stored
+from server.acts.field import read as read_value
 from server.assignments.extensions import EXTENSION, Grant, extensions
 from server.courses.local_time import zone_named
 from server.courses.models import Assignment, Role
-from server.roster.csv_file import Problem, read_lines
+from server.roster.csv_file import PERSON, read_lines
 from server.roster.service import Wanted, roster
+from server.table_file import Problem, Unreadable, named, read_table
 
 COLUMNS = ("email", *(field.word for field in EXTENSION.fields))
 
@@ -94,10 +96,16 @@ def read_extensions(text: str, time_zone: str) -> ExtensionFile:
 
     time_zone: the course's, for times that name none
     """
-    table = read_lines(text, COLUMNS, ("email",))
+    columns = {column: (column,) for column in COLUMNS} | {"email": PERSON["email"]}
+    table = read_table(text, {name for names in columns.values() for name in names})
+    places = table.places(columns)
+    if "email" not in places:
+        found = named(table.header)
+        raise Unreadable("no_person", f"There is no column “email”. The file has {found}. The first line names them.")
+    read = read_lines(table, places)
     rows: dict[str, Row] = {}
-    problems = list(table.problems)
-    for line, cells in table.lines:
+    problems = list(read.problems)
+    for line, cells in read.lines:
         try:
             row = _row(line, cells, zone_named(time_zone))
         except ValueError as error:
@@ -144,6 +152,6 @@ def _row(line: int, given: dict[str, str], zone: ZoneInfo) -> Row:
 
 def _value(field: Field, given: dict[str, str], zone: ZoneInfo) -> Any:
     try:
-        return read(field, given.get(field.word, ""), zone)
+        return read_value(field, given.get(field.word, ""), zone)
     except ValueError as error:
         raise ValueError(f"{field.word}: {error}") from None

@@ -18,7 +18,7 @@ from server.grades.grade import Grade, grades
 from server.roster.service import SEARCHED, Member, Wanted, roster
 from server.submissions.models import Submission
 
-BEFORE, TOTAL = ("email", "name", "section"), "total"
+BEFORE, TOTAL = ("email", "name", "section", "student_id"), "total"
 COLUMNS = frozenset({*BEFORE, TOTAL})
 """The columns that aren't assignments. No assignment may have one of these short names."""
 
@@ -27,7 +27,7 @@ COLUMNS = frozenset({*BEFORE, TOTAL})
 class GradesCriteria:
     """Which students of a gradebook.
 
-    text: a part of a name or email
+    text: a part of a name, an email or a student ID
     dropped: yes to include dropped students
     """
 
@@ -120,8 +120,8 @@ def grades_csv(book: Gradebook) -> str:
     header = [*BEFORE, *slugs, TOTAL, *(f"{slug} why" for slug in slugs)]
     rows = (
         [
-            line.member.email, line.member.name, line.member.section,
-            *(_written(cell.grade) for cell in line.cells), _number(line.total),
+            line.member.email, line.member.name, line.member.section, line.member.student_id,
+            *(_written(cell.grade) for cell in line.cells), number(line.total),
             *("; ".join(cell.grade.why) for cell in line.cells),
         ]
         for line in book.lines
@@ -178,10 +178,10 @@ def _line(
 def _written(grade: Grade) -> float | int | str | None:
     if grade.excused:
         return "excused"
-    return None if grade.points is None else _number(grade.points)
+    return None if grade.points is None else number(grade.points)
 
 
-def _number(points: float) -> float | int:
+def number(points: float) -> float | int:
     """The number with as few digits as needed: 10, 7.5, 3.33."""
     value = round(points, 2)
     return int(value) if value.is_integer() else value

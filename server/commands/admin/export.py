@@ -55,6 +55,7 @@ def _shown(book: Gradebook) -> list[dict[str, Any]]:
             "email": line.member.email,
             "name": line.member.name,
             "section": line.member.section,
+            "student_id": line.member.student_id,
             "grades": {
                 assignment.slug: grade_shown(cell.grade)
                 for assignment, cell in zip(book.assignments, line.cells, strict=True)

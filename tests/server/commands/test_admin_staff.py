@@ -41,7 +41,7 @@ def test_a_roster_is_shown_read_and_written(course: ACourse, tmp_path: Path) -> 
     assert said["counts"]["new"] == 2
     assert done("roster", "import", "gpu", str(file)) == "Imported: 2 unchanged.\n"
     assert done("roster", "export", "gpu").splitlines() == [
-        "email,name,role,section", "ina@example.edu,Ina,instructor,", "ada@example.edu,Ada,student,A1",
+        "email,name,role,section,student_id", "ina@example.edu,Ina,instructor,,", "ada@example.edu,Ada,student,A1,",
     ]  # fmt: skip
     only = "email,name\nina@example.edu,Ina\n"
     dropping = ("roster", "import", "gpu", "-", "--drop-others")
@@ -171,8 +171,10 @@ def test_grades_are_written(course: ACourse) -> None:
     made = handed_in(course, "ada", source=b"// 1")
     course.person("bob")
     assert done("export", "grades", "gpu").splitlines() == [
-        "email,name,section,tiled,total,tiled why", "ada@example.edu,ada,,10,10,", "bob@example.edu,bob,,,0,",
-    ]  # fmt: skip
+        "email,name,section,student_id,tiled,total,tiled why",
+        "ada@example.edu,ada,,,10,10,",
+        "bob@example.edu,bob,,,,0,",
+    ]
     said = told("export", "grades", "gpu")
     assert said[0]["grades"]["tiled"] == {
         "points": 10.0, "why": [], "late_days": 0, "submission": made, "corrected": False, "excused": False,
