@@ -135,9 +135,7 @@ def read_platform_file(source: Source) -> PlatformFile:
     table = read_table(source.text, {name for names in PERSON.values() for name in names})
     people = table.places(PERSON)
     if not people.keys() & {"email", "login", "student_id"}:
-        text = (
-            f"No column says who a student is: an email, a login or a student ID. The file has {named(table.header)}."
-        )
+        text = f"No column has an email, a login or a student ID. The file has {named(table.header)}."
         raise Unreadable("no_person", text)
     platform = next((one for one in PLATFORMS if any(map(one.mark.fullmatch, table.header))), _OTHER)
     columns = tuple(_columns(table, platform, frozenset(people.values())))

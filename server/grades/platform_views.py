@@ -133,8 +133,7 @@ def _told(error: Unreadable) -> str:
 
 
 def _html(page: FillPage) -> str:
-    columns = (
-        [("", "Not in the file"), *((str(one.place), one.heading) for one in page.file.columns)] if page.file else []
-    )
+    columns = [("", "Not in the file")]
+    columns += [(str(one.place), one.heading) for one in page.file.columns] if page.file else []
     changes = [cell for cell in page.filled.cells if cell.outcome is not Outcome.SAME] if page.filled else []
     return render_template("grades/fill.html", page=page, columns=columns, changes=changes, most=_MOST_SHOWN)

@@ -1,4 +1,4 @@
-"""Read a roster from a CSV file, also as Canvas, Moodle, Blackboard and Gradescope write it; report mistakes by line."""
+"""Read a roster from a CSV file, also of Canvas, Moodle, Blackboard or Gradescope; report mistakes by line."""
 
 from __future__ import annotations
 

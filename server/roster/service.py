@@ -190,7 +190,10 @@ def change(
     student_id: str | None = None,
     now: datetime | None = None,
 ) -> bool:
-    """Change a member's role, section or student ID; returns whether anything changed. student_id: None for no change"""
+    """Change a member's role, section or student ID; returns whether anything changed.
+
+    student_id: None for no change
+    """
     hold_course(session, course.id)
     member = membership_of(session, course, person_id)
     to = _section(section)

@@ -43,7 +43,8 @@ BLACKBOARD = (
 )
 """Blackboard Learn, full Grade Center in its original view."""
 GRADESCOPE = (
-    "First Name,Last Name,SID,Email,Sections,Tiled,Tiled - Max Points,Tiled - Submission Time,Tiled - Lateness (H:M:S)\n"
+    "First Name,Last Name,SID,Email,Sections,"
+    "Tiled,Tiled - Max Points,Tiled - Submission Time,Tiled - Lateness (H:M:S)\n"
     "Ada,Lovelace,00123,ada@example.edu,A1,{ada},10.0,,\n"
     "Bob,Brown,00124,,A1,{bob},10.0,,\n"
 )
@@ -101,6 +102,6 @@ def test_only_the_filled_cells_of_a_file_change(tom: BrowserClient) -> None:
         assert (preview.status_code, outcomes(preview.text)) == (200, {"filled": 1, "no grade yet": 1}), name
         answer = downloaded(tom, preview)
         assert (answer.status_code, answer.data) == (200, content(*form, ada="7.5")), name
-        assert answer.headers["Content-Disposition"] == 'attachment; filename="gc__bung.csv"'
+        assert answer.headers["Content-Disposition"] == "attachment; filename=gc__bung.csv"
         again = downloaded(tom, previewed(tom, answer.data, domain="example.edu"))
         assert again.data == answer.data, name
