@@ -26,7 +26,7 @@ PERSON: Mapping[str, Sequence[str]] = {
     "first": ("first name", "first_name", "given name", "vorname"),
     "last": ("last name", "last_name", "surname", "family name", "nachname"),
     "login": ("sis login id", "login id", "login_id", "username", "user name", "anmeldename"),
-    "student_id": ("student_id", "student id", "sis user id", "sid", "user_id", "id number", "id-nummer"),
+    "student_id": ("student_id", "student id", "sis user id", "sis id", "sid", "user_id", "id number", "id-nummer"),
     "role": ("role", "roles", "rolle", "rollen"),
     "section": ("section", "sections", "section_name", "groups", "group", "gruppen"),
 }

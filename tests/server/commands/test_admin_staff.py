@@ -167,6 +167,24 @@ def test_what_was_handed_in_is_graded_again(course: ACourse, made: Sessions) -> 
     assert run("regrade", "gpu/none").exit_code == Exit.WRONG_USE
 
 
+def test_grades_are_filled_into_a_file(course: ACourse, tmp_path: Path) -> None:
+    handed_in(course, "ada", source=b"// 1")
+    file, to = tmp_path / "gradescope.csv", tmp_path / "filled.csv"
+    text = 'Email,Lab 1,Lab 1 - Max Points\r\nada@example.edu,{},10\r\n"eve@example.edu",,10\r\n'
+    file.write_bytes(text.format("").encode())
+    verb = ("export", "fill", "gpu", str(file), str(to))
+    for odd in ((), ("--column", "none=Lab 1"), ("--column", "tiled=Lab 2"), ("--domain", "x")):
+        assert run(*verb, *odd).exit_code == Exit.WRONG_USE, odd
+    assert done(*verb, "--column", "tiled=Lab 1") == f"{to}: 1 filled, 1 no such student.\n"
+    assert to.read_bytes() == text.format("10").encode()
+    twice = text.format("") + text.format("")
+    said = run("export", "fill", "gpu", "-", str(to), "--column", "tiled=Lab 1", stdin=twice)
+    assert (said.exit_code, said.stderr[:7]) == (Exit.WRONG_USE, "line 5:")
+    file.write_text("email\nada@example.edu\n")
+    assert run(*verb).exit_code == Exit.WRONG_USE
+    assert course.actions("grades") == ["grades.exported"]
+
+
 def test_grades_are_written(course: ACourse) -> None:
     made = handed_in(course, "ada", source=b"// 1")
     course.person("bob")

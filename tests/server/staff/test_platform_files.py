@@ -12,7 +12,7 @@ from sqlalchemy import update
 from werkzeug.test import TestResponse
 
 from kernels.verdict import Verdict
-from server.courses.models import Membership
+from server.courses.models import Correction, Membership
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient
@@ -105,3 +105,69 @@ def test_only_the_filled_cells_of_a_file_change(tom: BrowserClient) -> None:
         assert answer.headers["Content-Disposition"] == "attachment; filename=gc__bung.csv"
         again = downloaded(tom, previewed(tom, answer.data, domain="example.edu"))
         assert again.data == answer.data, name
+
+
+def test_each_cell_that_stays_is_named_with_its_reason(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    for name, fields in (("ada", {}), ("eve", {"excused": True}), ("fay", {"score": 2.0, "held": True})):
+        course.person(name)
+        if fields:
+            course.correct(name, **fields)
+    header = "Student,ID,SIS User ID,SIS Login ID,Section,Tiled (7)\n"
+    rows = ["ada,1,00123,,,{}", "eve,2,,eve@example.edu,,{}", "fay,3,,FAY@example.edu,,", "zoe,4,99,zoe,,4"]
+    file = header + "\n".join(rows)
+    preview = previewed(tom, file.format("3", "ex").encode())
+    assert outcomes(preview.text) == {"changed": 1, "same": 1, "held back": 1, "unknown": 1, "absent": 1}
+    assert downloaded(tom, preview).data == file.format("7.5", "ex").encode()
+    preview = previewed(tom, file.format("7.50", "").encode(), held="yes")
+    assert outcomes(preview.text) == {"filled": 2, "same": 1, "unknown": 1, "absent": 1}
+    filled = downloaded(tom, preview).data
+    assert filled == file.format("7.50", "EX").replace("FAY@example.edu,,", "FAY@example.edu,,2").encode()
+    moodle = 'Email address,Assignment: Tiled (Real)\neve@example.edu,-\nada@example.edu,"3,5"\n'
+    preview = previewed(tom, moodle.encode())
+    assert outcomes(preview.text) == {"changed": 1, "excused": 1, "absent": 2}
+    assert downloaded(tom, preview).data == moodle.replace("3,5", "7,5").encode()
+
+
+def test_a_column_is_chosen_by_hand(portal: Portal, tom: BrowserClient) -> None:
+    file = b"Email;Lab 1;Lab 2\nada@example.edu;;\n"
+    preview = previewed(tom, file)
+    assert outcomes(preview.text) == {"absent": 1}
+    (packed,) = set(re.findall(r'name="packed" value="([^"]+)"', preview.text))
+    chosen = tom.post_form(f"{PAGE}/fill", packed=packed, **{"column-tiled": "2"})
+    assert downloaded(tom, chosen).data == b"Email;Lab 1;Lab 2\nada@example.edu;;7.5\n"
+    for odd in ({"column-tiled": "0"}, {"column-tiled": "x"}, {"domain": "?"}, {"packed": "AAAA"}, {"packed": "é"}):
+        assert tom.post_form(f"{PAGE}/fill", **{"packed": packed, **odd}).status_code == 422, odd
+        assert tom.post_form(f"{PAGE}/filled", **{"packed": packed, **odd}).status_code == 422, odd
+
+
+def test_a_preview_that_is_outdated_is_shown_again(portal: Portal, tom: BrowserClient) -> None:
+    preview = previewed(tom, b"Email,tiled\nada@example.edu,\n")
+    with portal.course.sessions.begin() as session:
+        session.execute(update(Correction).values(score=8.0))
+    again = downloaded(tom, preview)
+    assert (again.status_code, 'role="alert"' in again.text) == (409, True)
+    assert downloaded(tom, again).data == b"Email,tiled\nada@example.edu,8\n"
+
+
+def test_our_own_export_comes_back_unchanged(tom: BrowserClient) -> None:
+    export = tom.get(f"{PAGE}.csv").data
+    assert downloaded(tom, previewed(tom, export)).data == export
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("", "0"),
+        ("Name,Tiled\nAda,\n", "0"),
+        ("Email\nada@example.edu\n", "0"),
+        ('Email,Tiled\nada@example.edu,"\n', "2"),
+        ("Email,Tiled\nada@example.edu,\nADA@example.edu,\n", "3"),
+        ("Email,Tiled\nada@example.edu\n", "2"),
+    ],
+)
+def test_a_file_that_fits_nobody_is_refused_by_line(tom: BrowserClient, file: str, told: str) -> None:
+    answer = previewed(tom, file.encode())
+    assert answer.status_code == 422
+    assert "grades/filled" not in answer.text
+    assert told == "0" or f'data-line="{told}"' in answer.text or f"Line {told}:" in answer.text
