@@ -18,8 +18,8 @@ from server.grades.grade import Grade, grades
 from server.roster.service import SEARCHED, Member, Wanted, roster
 from server.submissions.models import Submission
 
-BEFORE, TOTAL = ("email", "name", "section", "student_id"), "total"
-COLUMNS = frozenset({*BEFORE, TOTAL})
+BEFORE, TOTAL, LAST = ("email", "name", "section"), "total", "student_id"
+COLUMNS = frozenset({*BEFORE, TOTAL, LAST})
 """The columns that aren't assignments. No assignment may have one of these short names."""
 
 
@@ -114,15 +114,15 @@ def points_of(
 def grades_csv(book: Gradebook) -> str:
     """For a spreadsheet: a cell is empty if nothing counts, and 0 if the counted submission gets no points.
 
-    An excused student has the word in place of the number. After the total come the reasons for each number.
+    An excused student has the word in place of the number. After the total come the reasons for each number, and the student ID.
     """
     slugs = [assignment.slug for assignment in book.assignments]
-    header = [*BEFORE, *slugs, TOTAL, *(f"{slug} why" for slug in slugs)]
+    header = [*BEFORE, *slugs, TOTAL, *(f"{slug} why" for slug in slugs), LAST]
     rows = (
         [
-            line.member.email, line.member.name, line.member.section, line.member.student_id,
+            line.member.email, line.member.name, line.member.section,
             *(_written(cell.grade) for cell in line.cells), number(line.total),
-            *("; ".join(cell.grade.why) for cell in line.cells),
+            *("; ".join(cell.grade.why) for cell in line.cells), line.member.student_id,
         ]
         for line in book.lines
     )  # fmt: skip
