@@ -1,15 +1,25 @@
-"""Requests to an identity provider: encrypted, without redirects, and with a limit of size."""
+"""Requests to an identity provider: encrypted, without redirects, and with limits of size and time."""
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Mapping
-from http.client import HTTPException, HTTPMessage
-from typing import IO, Any
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse
+from socket import SHUT_RDWR, socket
+from threading import Timer
+from typing import IO, Any, Self
 from urllib.error import HTTPError
 from urllib.parse import urlencode, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import (
+    AbstractHTTPHandler,
+    HTTPHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    Request,
+    build_opener,
+)
 
 from server.identity_providers import is_loopback
 
@@ -29,7 +39,57 @@ class _NoRedirect(HTTPRedirectHandler):
         """Follow nothing: a redirect could lead to an address that the provider never named."""
 
 
-_OPENER = build_opener(_NoRedirect)
+class _Watching(AbstractHTTPHandler):
+    def __init__(self, watched: Callable[[HTTPConnection], HTTPConnection]) -> None:
+        super().__init__()
+        self._watched = watched
+
+    def do_open(self, http_class: Any, req: Request, **http_conn_args: Any) -> HTTPResponse:
+        return super().do_open(lambda *host, **more: self._watched(http_class(*host, **more)), req, **http_conn_args)
+
+
+class _Plain(_Watching, HTTPHandler):
+    pass
+
+
+class _Encrypted(_Watching, HTTPSHandler):
+    pass
+
+
+class _Exchange:
+    """The connections of one request. They end with its time, however the other side spreads its bytes."""
+
+    def __init__(self) -> None:
+        self.over = False
+        self.opener = build_opener(_NoRedirect, _Plain(self._watched), _Encrypted(self._watched))
+        self._sockets: list[socket] = []
+        self._end = Timer(_SECONDS, self._ended)
+
+    def __enter__(self) -> Self:
+        self._end.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.cancel()
+
+    def _watched(self, connection: HTTPConnection) -> HTTPConnection:
+        connect = connection.connect
+
+        def connected() -> None:
+            connect()
+            self._sockets.append(connection.sock)
+            if self.over:
+                self._ended()
+
+        connection.connect = connected  # type: ignore[method-assign]
+        return connection
+
+    def _ended(self) -> None:
+        self.over = True
+        for each in self._sockets:
+            with suppress(OSError):
+                # The socket's own: that of an encrypted one also drops what the reading thread uses.
+                socket.shutdown(each, SHUT_RDWR)
 
 
 def get_json(address: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -57,19 +117,13 @@ def checked(address: object) -> str:
 
 
 def _asked(request: Request) -> dict[str, Any]:
-    until = time.monotonic() + _SECONDS
-    content = bytearray()
-    try:
-        with _OPENER.open(request, timeout=_SECONDS / 2) as answer:
-            while chunk := answer.read1(_CHUNK):
-                content += chunk
-                if len(content) > _LARGEST or time.monotonic() > until:
-                    raise ProviderFault(f"the answer from {request.host} is too large or too slow")
-    except HTTPError as error:
-        with error:
-            raise ProviderFault(f"{request.host} answers {error.code}{_reason(error)}") from error
-    except (OSError, HTTPException, UnicodeError) as error:  # UnicodeError: an odd host name
-        raise ProviderFault(f"{request.host} can't be reached: {error}") from error
+    with _Exchange() as exchange:
+        try:
+            content = _answer(exchange.opener, request)
+        except (OSError, HTTPException, UnicodeError) as error:  # UnicodeError: an odd host name
+            raise ProviderFault(f"{request.host} can't be reached: {error}") from error
+        if exchange.over:
+            raise ProviderFault(f"{request.host} is too slow")
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -77,6 +131,20 @@ def _asked(request: Request) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ProviderFault(f"the answer from {request.host} isn't a JSON object")
     return found
+
+
+def _answer(opener: OpenerDirector, request: Request) -> bytes:
+    content = bytearray()
+    try:
+        with opener.open(request, timeout=_SECONDS / 2) as answer:
+            while chunk := answer.read1(_CHUNK):
+                content += chunk
+                if len(content) > _LARGEST:
+                    raise ProviderFault(f"the answer from {request.host} is too large")
+    except HTTPError as error:
+        with error:
+            raise ProviderFault(f"{request.host} answers {error.code}{_reason(error)}") from error
+    return bytes(content)
 
 
 def _reason(error: HTTPError) -> str:
