@@ -114,7 +114,8 @@ def points_of(
 def grades_csv(book: Gradebook) -> str:
     """For a spreadsheet: a cell is empty if nothing counts, and 0 if the counted submission gets no points.
 
-    An excused student has the word in place of the number. After the total come the reasons for each number, and the student ID.
+    An excused student has the word in place of the number. After the total come the reasons for each number. The
+    student ID is last, where programs expect new columns.
     """
     slugs = [assignment.slug for assignment in book.assignments]
     header = [*BEFORE, *slugs, TOTAL, *(f"{slug} why" for slug in slugs), LAST]
