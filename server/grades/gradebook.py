@@ -130,6 +130,29 @@ def grades_csv(book: Gradebook) -> str:
     return written(header, rows)
 
 
+PLAIN = {"moodle": ("Email address",), "canvas": ("Student", "SIS User ID", "Section")}
+"""Forms of other platforms that need no IDs of theirs, with the first columns."""
+
+
+def plain_csv(book: Gradebook, form: str) -> str:
+    """The released grades in the form of a platform, with assignments by title.
+
+    form: a key of PLAIN. Canvas finds students by their student IDs, so it gets only students with one.
+    """
+    cells = {"moodle": lambda one: [one.email], "canvas": lambda one: [one.name, one.student_id, one.section]}
+    excused = {"canvas": "EX"}.get(form)
+    rows = (
+        [*cells[form](line.member), *(_released(cell.grade, excused) for cell in line.cells)]
+        for line in book.lines
+        if form != "canvas" or line.member.student_id
+    )
+    return written([*PLAIN[form], *(one.title for one in book.assignments)], rows)
+
+
+def _released(grade: Grade, excused: str | None) -> float | int | str | None:
+    return None if grade.held else excused if grade.excused else _written(grade)
+
+
 def _people(course_id: int, members: Sequence[Member]) -> Select[int]:
     # Inlined: a course may have more people than a statement may have parameters.
     numbers = bindparam(

@@ -39,7 +39,9 @@ class Platform:
 _ANY = re.compile(r"(?P<title>.+)")
 PLATFORMS = (
     Platform(
-        "Blackboard", re.compile(r".* \[Total Pts: .*\].*"), re.compile(r"(?P<title>.+?) \[Total Pts: [^\]]*\].*")
+        "Blackboard",
+        re.compile(r".* \[Total Pts: .*\].*"),
+        re.compile(r"(?P<title>.+?) \[Total Pts: (?P<most>[\d.,]*)[^\]]*\].*"),
     ),
     Platform("Gradescope", re.compile(rf".+{_MAX}", re.IGNORECASE), _ANY),
     Platform("Canvas", re.compile("Student"), re.compile(r"(?P<title>.+) \(\d+\)"), "EX"),
@@ -52,11 +54,17 @@ _OTHER = Platform("", _ANY, _ANY, "excused")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column that may be an assignment. place: from 0; title: its heading without what the platform adds."""
+    """A column that may be an assignment.
+
+    place: from 0
+    title: its heading without what the platform adds
+    most: the most points possible there; None if the file doesn't say
+    """
 
     place: int
     heading: str
     title: str
+    most: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,14 @@ class PlatformFile:
             places.setdefault(_plain(column.title), []).append(column.place)
         found = {one.id: places.get(_plain(one.title)) or places.get(one.slug, []) for one in assignments}
         return {one: at[0] for one, at in found.items() if len(at) == 1}
+
+    def other_maxima(
+        self, assignments: Sequence[Assignment], chosen: Mapping[int, int]
+    ) -> Sequence[tuple[str, float, float]]:
+        """Assignments whose chosen columns have another maximum: title, most points here and there."""
+        there = {column.place: column.most for column in self.columns}
+        found = ((one, there.get(chosen.get(one.id, -1))) for one in assignments)
+        return [(one.title, one.most_points, most) for one, most in found if most not in {None, one.most_points}]
 
 
 class Outcome(StrEnum):
@@ -230,22 +246,39 @@ def _outcome(grade: Grade, was: str, platform: Platform, *, held: bool) -> tuple
 
 
 def _value(text: str) -> float | str:
-    try:
-        return float(text.replace(",", "."))
-    except ValueError:
-        return text.casefold()
+    number = _number(text)
+    return text.casefold() if number is None else number
 
 
 def _columns(table: Table, platform: Platform, people: frozenset[int]) -> Iterator[Column]:
-    # Canvas marks its totals in the row of the points.
-    fixed = {place for _, row in table.rows() for place, cell in enumerate(row) if cell.value.strip() == "(read only)"}
-    header = {heading.lower() for heading in table.header}
+    points = _points_row(table)
+    header = [heading.lower() for heading in table.header]
     for place, heading in enumerate(table.header):
         found = platform.column.fullmatch(heading)
-        if found is None or place in people or place in fixed:
+        most = points.get(place, "")
+        if found is None or place in people or most == "(read only)":
             continue
-        if platform.name != "Gradescope" or f"{heading.lower()}{_MAX}" in header:
-            yield Column(place, heading, found["title"])
+        if platform.name == "Gradescope":
+            if f"{heading.lower()}{_MAX}" not in header:
+                continue
+            most = next(table.rows(), Record(0, [])).cells[header.index(f"{heading.lower()}{_MAX}")].value
+        yield Column(place, heading, found["title"], _number(found.groupdict().get("most") or most))
+
+
+def _points_row(table: Table) -> Mapping[int, str]:
+    """Canvas's row with the points possible, by place; its totals are "(read only)" there."""
+    for _, row in table.rows():
+        texts = {place: cell.value.strip() for place, cell in enumerate(row)}
+        if "points possible" in map(str.casefold, texts.values()):
+            return texts
+    return {}
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        return None
 
 
 def _finder(members: Sequence[Member], domain: str) -> Callable[[Mapping[str, str]], Member | None]:

@@ -8,7 +8,7 @@ import zlib
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from flask import Response, render_template, request
 
@@ -31,13 +31,14 @@ _COLUMN = "column-"
 
 @dataclass(frozen=True, slots=True)
 class FillPage:
-    """file, filled: None before a file is sent. packed: the file, for the next form."""
+    """file, filled: None before a file is sent. chosen: columns by the assignments' IDs. packed: the file, for the next form."""
 
     desk: Desk
     form: Form
     file: PlatformFile | None = None
     assignments: Sequence[Assignment] = ()
     filled: Filled | None = None
+    chosen: Mapping[int, int] = field(default_factory=dict)
     packed: str = ""
     outdated: bool = False
 
@@ -64,7 +65,7 @@ def download_filled(slug: str) -> Response | str | tuple[str, int]:
     if page.filled is None or page.filled.problems or not page.form.right:
         return _html(page), 422
     if not hmac.compare_digest(request.form.get("digest", "").encode(), page.filled.digest.encode()):
-        return _html(FillPage(page.desk, page.form, page.file, page.assignments, page.filled, page.packed, True)), 409
+        return _html(replace(page, outdated=True)), 409
     with site().sessions.begin() as session:
         students = {cell.member.person_id for cell in page.filled.cells}
         note(
@@ -91,7 +92,7 @@ def _page(course: Membership) -> FillPage:
         book = gradebook(session, course.course_id)
         chosen = _chosen(form, file, book.assignments)
         done = fill(file, book, chosen, domain=domain, held=form.checked("held"))
-    return FillPage(desk, form, file, book.assignments, done, b64encode(zlib.compress(content)).decode())
+    return FillPage(desk, form, file, book.assignments, done, chosen, b64encode(zlib.compress(content)).decode())
 
 
 def _content(form: Form) -> bytes:

@@ -175,8 +175,7 @@ _STATES = (
         "ina",
         (
             "text",
-            "Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n"
-            '"Lovelace, Ada",1,00123,ada,A1\n"Brown, Bob",2,00124,bob,A1\n',
+            'Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n"Lovelace, Ada",1,00123,ada,A1\n',
         ),
         ("domain", "example.edu"),
         status=200,

@@ -155,6 +155,23 @@ def test_our_own_export_comes_back_unchanged(tom: BrowserClient) -> None:
     assert downloaded(tom, previewed(tom, export)).data == export
 
 
+def test_another_maximum_is_named(tom: BrowserClient) -> None:
+    for name, (text, encoding, mark) in FILES.items():
+        other = text.replace("10.0,", "100.0,").replace("Total Pts: 10", "Total Pts: 100").replace("Manual", "")
+        other = re.sub(r'(Points Possible"(?:,,,,,|;;;;;))10', r"\g<1>100", other)
+        for file, told in ((text, 0), (other, 0 if "moodle" in name else 1)):
+            page = previewed(tom, content(file, encoding, mark, ada="")).text
+            assert page.count("data-other-maximum") == told, name
+
+
+def test_grades_are_exported_in_a_platform_s_form(portal: Portal, tom: BrowserClient) -> None:
+    portal.course.correct("eve", score=3.0, held=True)
+    exported = {form: tom.get(f"{PAGE}.csv?form={form}").text.splitlines() for form in ("moodle", "canvas")}
+    assert exported["moodle"][1:] == ["ada@example.edu,7.5", "bob@example.edu,", "eve@example.edu,"]
+    assert exported["canvas"] == ["\ufeffStudent,SIS User ID,Section,Tiled", "ada,00123,,7.5", "bob,00124,,"]
+    assert tom.get(f"{PAGE}.csv?form=other").status_code == 422
+
+
 @pytest.mark.parametrize(
     ("file", "told"),
     [
