@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 
 from server.courses.models import Assignment
 from server.grades.grade import Grade
@@ -16,6 +17,7 @@ from server.roster.csv_file import PERSON, cell_at, email_of, left_out
 from server.roster.service import Member
 from server.table_file import Cell, Problem, Record, Source, Table, Unreadable, named, read_table
 
+_FIRST = 100
 _NOTHING = frozenset({"", "-"})
 _MAX = " - max points"
 _COMMA, _POINT = re.compile(r"\d+,\d+"), re.compile(r"\d+\.\d+")
@@ -251,7 +253,7 @@ def _value(text: str) -> float | str:
 
 
 def _columns(table: Table, platform: Platform, people: frozenset[int]) -> Iterator[Column]:
-    points = _points_row(table)
+    points = _points_row(table) if platform.name == "Canvas" else {}
     header = [heading.lower() for heading in table.header]
     for place, heading in enumerate(table.header):
         found = platform.column.fullmatch(heading)
@@ -267,7 +269,7 @@ def _columns(table: Table, platform: Platform, people: frozenset[int]) -> Iterat
 
 def _points_row(table: Table) -> Mapping[int, str]:
     """Canvas's row with the points possible, by place; its totals are "(read only)" there."""
-    for _, row in table.rows():
+    for _, row in islice(table.rows(), _FIRST):
         texts = {place: cell.value.strip() for place, cell in enumerate(row)}
         if "points possible" in map(str.casefold, texts.values()):
             return texts
@@ -298,9 +300,9 @@ def _finder(members: Sequence[Member], domain: str) -> Callable[[Mapping[str, st
 
 
 def _decimal_comma(file: PlatformFile) -> bool:
-    """Whether the file writes 7,5: some of its grades do, and none has a decimal point."""
+    """Whether the file writes 7,5: some of its first grades do, and none has a decimal point."""
     comma = False
-    for _, row in file.table.rows():
+    for _, row in islice(file.table.rows(), _FIRST):
         texts = [row[column.place].value.strip() for column in file.columns if column.place < len(row)]
         if any(map(_POINT.fullmatch, texts)):
             return False

@@ -31,7 +31,12 @@ _COLUMN = "column-"
 
 @dataclass(frozen=True, slots=True)
 class FillPage:
-    """file, filled: None before a file is sent. chosen: columns by the assignments' IDs. packed: the file, for the next form."""
+    """A preview.
+
+    file, filled: None before a file is sent
+    chosen: columns by the assignments' IDs
+    packed: the file, for the next form
+    """
 
     desk: Desk
     form: Form

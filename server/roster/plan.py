@@ -99,32 +99,29 @@ def make_plan(
 
     drop_others: drop students who aren't in the file; staff always stay
     """
-    people = _people(session, [row.email for row in read.rows if row.email])
     present = _present(session, course)
+    by_email = _people(session, [row.email for row in read.rows if row.email])
     by_id = {member.student_id: member.person for member in present.values() if member.student_id}
-    barred = barriers(session, actor, [person.id for person in people.values()])
-    unused = _unused(session, [person.id for person in (*people.values(), *by_id.values()) if person.id in present])
+    people = [by_email.get(row.email) or by_id.get(row.student_id or "") for row in read.rows]
+    numbers = [person.id for person in people if person is not None]
+    barred = barriers(session, actor, numbers)
+    unused = _unused(session, [number for number in numbers if number in present and number not in barred])
     invited = invited_people(session, course.id) if needs_consent(actor) else None
     problems = list(read.problems)
     entries: list[Entry] = []
     lines: dict[int, int] = {}
-    for row in read.rows:
-        person = people.get(row.email) or by_id.get(row.student_id or "")
+    for row, person in zip(read.rows, people, strict=True):
         if person is None and not row.email:
             problems.append(_no_email(row, read))
             continue
         member = None if person is None else present.get(person.id)
-        owned = person is not None and person.id in unused and person.id not in barred
-        entry = _entry(row, person, member, renames=owned)
+        entry = _entry(row, person, member, renames=person is not None and person.id in unused)
         if entry.change is Change.ADDED and invited is not None:
             entry = _invitation(entry, row, invited)
         if person is not None and entry.role is not Role.STUDENT and entry.change is not Change.UNCHANGED:
             entry = replace(entry, unconfirmed=is_unconfirmed(person))
         problems += _why_not(entry, row, member, actor)
-        problems += _taken(entry, row, by_id)
-        if person is not None and lines.setdefault(person.id, row.line) != row.line:
-            text = f"{entry.email} is already in line {lines[person.id]}."
-            problems.append(Problem(row.line, text, "student_id", "twice"))
+        problems += _not_alone(entry, row, by_id, lines)
         if entry.unconfirmed and entry.person_id in barred:
             problems.append(Problem(row.line, why_not_staff(entry.name), code="unconfirmed"))
         entries.append(entry)
@@ -282,11 +279,15 @@ def _why_not(entry: Entry, row: Row, member: Membership | None, actor: Person | 
         yield Problem(row.line, text, "role", "own_role")
 
 
-def _taken(entry: Entry, row: Row, by_id: Mapping[str, Person]) -> Iterator[Problem]:
+def _not_alone(entry: Entry, row: Row, by_id: Mapping[str, Person], lines: dict[int, int]) -> Iterator[Problem]:
+    """A student ID of another member, or a second line of the same person. lines: the first ones, by person."""
     owner = by_id.get(row.student_id or "")
     if owner is not None and owner.id != entry.person_id:
         text = f"The student ID {row.student_id} belongs to {owner.email}. Correct one of them on the roster first."
         yield Problem(row.line, text, "student_id", "taken")
+    first = row.line if entry.person_id is None else lines.setdefault(entry.person_id, row.line)
+    if first != row.line:
+        yield Problem(row.line, f"{entry.email} is already in line {first}.", "student_id", "twice")
 
 
 def _no_email(row: Row, read: Read) -> Problem:

@@ -46,8 +46,6 @@ from server.roster.service import (
 from server.table_file import MOST_BYTES, Source, Unreadable, decoded
 
 PAGE = 50
-_MOST_SHOWN = 128 * 2**10
-"""Of a file's text, in a form to correct it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,9 +328,6 @@ def sent_table(form: Form, read: Callable[[str], T]) -> T | None:
     except Unreadable as error:
         form.mistake("file" if content else "text", str(error))
         return None
-    finally:
-        if len(form.values["text"]) > _MOST_SHOWN:
-            form.values["text"] = ""
 
 
 def sent_file() -> bytes:
