@@ -6,12 +6,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.orm import Session
 
+from kernels.csv_tables import written
 from server.accounts.models import Person
 from server.accounts.service import AccountError, normal_email
 from server.acts.act import assignment_target
@@ -129,9 +131,22 @@ def make_plan(session: Session, assignment: Assignment, read: ExtensionFile) -> 
             problems.append(Problem(row.line, f"No student of this course has the email {row.email}."))
         else:
             entries.append(Entry(student.person_id, student.name, row, present.get(student.person_id)))
-        wrong = EXTENSION.mistakes(session, assignment_target(assignment), row.given)
+        # An extension that was exported may no longer give anything; nothing changes if it comes back.
+        unchanged = student is not None and present.get(student.person_id) == row.given
+        wrong = {} if unchanged else EXTENSION.mistakes(session, assignment_target(assignment), row.given)
         problems += [Problem(row.line, text) for text in wrong.values()]
     return Plan(tuple(entries), tuple(sorted(problems, key=lambda problem: problem.line)))
+
+
+def extensions_csv(session: Session, assignment: Assignment) -> str:
+    """The extensions of an assignment, for importing them again. Times have their zone and seconds."""
+    zone = zone_named(assignment.course.time_zone)
+    fields = [field.name for field in EXTENSION.fields]
+    rows = (
+        [one.person.email, *(_text(getattr(one, name), zone) for name in fields)]
+        for one in extensions(session, assignment)
+    )
+    return written(COLUMNS, rows)
 
 
 def carry_out(session: Session, assignment: Assignment, plan: Plan, actor: Person | None) -> None:
@@ -139,6 +154,10 @@ def carry_out(session: Session, assignment: Assignment, plan: Plan, actor: Perso
     assert not plan.problems, "a plan with problems can't be applied"
     for entry in plan.changes:
         EXTENSION.make(session, assignment_target(assignment, entry.person_id), actor, entry.row.given)
+
+
+def _text(value: Any, zone: ZoneInfo) -> Any:
+    return value.astimezone(zone).isoformat() if isinstance(value, datetime) else value
 
 
 def _row(line: int, given: dict[str, str], zone: ZoneInfo) -> Row:

@@ -171,10 +171,11 @@ def fill(
     domain: of the emails that begin with a login; "" for none
     held: whether to fill in grades that are held back, too
     """
-    filling = _Filling(file, chosen, held=held, comma=_decimal_comma(file))
+    filling = _Filling(file, chosen, held)
     lines = {line.member.person_id: line for line in book.lines}
     find = _finder([line.member for line in book.lines], domain)
     try:
+        filling.comma = _decimal_comma(file)
         for record in file.table.rows():
             given = {key: cell_at(record.cells, place) for key, place in file.people.items()}
             if not left_out(given):
@@ -194,7 +195,7 @@ class _Filling:
     file: PlatformFile
     chosen: Mapping[int, int]
     held: bool
-    comma: bool
+    comma: bool = False
     cells: list[FilledCell] = field(default_factory=list)
     edits: list[tuple[Cell, str]] = field(default_factory=list)
     unknown: list[tuple[int, str]] = field(default_factory=list)
@@ -263,7 +264,7 @@ def _columns(table: Table, platform: Platform, people: frozenset[int]) -> Iterat
         if platform.name == "Gradescope":
             if f"{heading.lower()}{_MAX}" not in header:
                 continue
-            most = next(table.rows(), Record(0, [])).cells[header.index(f"{heading.lower()}{_MAX}")].value
+            most = cell_at(next(table.rows(), Record(0, [])).cells, header.index(f"{heading.lower()}{_MAX}"))
         yield Column(place, heading, found["title"], _number(found.groupdict().get("most") or most))
 
 

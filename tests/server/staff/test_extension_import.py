@@ -84,6 +84,17 @@ def test_a_file_of_a_spreadsheet_is_taken_as_it_is(portal: Portal, ina: BrowserC
     assert portal.course.row(select(Extension)).reason == "für Ada"
 
 
+def test_exported_extensions_come_back_unchanged(portal: Portal, ina: BrowserClient) -> None:
+    portal.course.extend("ada", due_at=DUE_ADA.replace(second=7), extra_attempts=2, reason="=1+1, was ill")
+    portal.course.extend("bob", due_at=datetime(2026, 4, 1, tzinfo=UTC))
+    portal.course.change_course(time_zone="Europe/Vienna")
+    exported = ina.get(f"{PAGE}.csv").data
+    assert b"2026-05-02T14:00:07+02:00" in exported
+    answer = ina.post_form(f"{PAGE}/import", file=(io.BytesIO(exported), "extensions.csv"))
+    assert (answer.status_code, changes(answer)) == (200, [])
+    assert len(granted(portal)) == 2
+
+
 def test_a_preview_that_is_outdated_is_shown_again(portal: Portal, ina: BrowserClient) -> None:
     preview = ina.post_form(f"{PAGE}/import", text=HEAD + ADA)
     ada = portal.course.people["ada"]
