@@ -34,6 +34,7 @@ from server.http.concurrency_limit import attach_concurrency_limit
 from server.http.numbers import attach_numbers
 from server.http.problems import answer_errors, log_fault
 from server.http.site import attach_site
+from server.mail.views import attach_mail, mail_pages
 from server.operations.api import metrics
 from server.operations.views import fleet
 from server.regrades.request_views import request_pages
@@ -60,7 +61,7 @@ from server.web.staff import staff, staff_api
 _PAGES = (
     pages, accounts, sign_on, enrolment, courses, command_line, staff, new_courses, fleet, standings_pages,
     history_pages, submissions_pages, experiments_pages, announcement_pages, comment_pages, request_pages,
-    extension_pages, health, metrics,
+    extension_pages, mail_pages, health, metrics,
 )  # fmt: skip
 _API = (
     submissions, leaderboards, experiments, me, assignments, announcements, comments, staff_api, description,
@@ -111,6 +112,7 @@ def create_app(settings: Settings) -> Flask:
     attach_numbers(app, zone_of_viewer)
     attach_notices(app)
     attach_sign_on(app, settings.sign_on)
+    attach_mail(app)
     attach_frame(app)
     for blueprint in _PAGES:
         app.register_blueprint(blueprint)

@@ -1,6 +1,6 @@
 """Student IDs of members and invited people.
 
-Revision ID: 0032
+Revision ID: 0033
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0032"
-down_revision = "0031"
+revision = "0033"
+down_revision = "0032"
 
 _TABLES = ("memberships", "course_invitations")
 _INDEX = "uq_memberships_student_id"
