@@ -293,7 +293,7 @@ def _not_alone(entry: Entry, row: Row, by_id: Mapping[str, Person], lines: dict[
 def _no_email(row: Row, read: Read) -> Problem:
     if read.has_emails:
         return Problem(row.line, f"{row.name} isn’t in the course yet, so the email is needed.", "email", "missing")
-    text = "The file has no emails. Enter the domain of the logins below, or add a column “email”."
+    text = "The file has no emails. Give the domain of the logins, or add a column “email”."
     return Problem(0, text, "domain", "no_email")
 
 

@@ -181,6 +181,8 @@ def test_grades_are_exported_in_a_platform_s_form(portal: Portal, tom: BrowserCl
         ('Email,Tiled\nada@example.edu,"\n', "2"),
         ("Email,Tiled\nada@example.edu,\nADA@example.edu,\n", "3"),
         ("Email,Tiled\nada@example.edu\n", "2"),
+        ("Email,Email,Tiled\nada@example.edu,,\n", "0"),
+        ("Email,Tiled\nada@example.edu,\0\n", "0"),
     ],
 )
 def test_a_file_that_fits_nobody_is_refused_by_line(tom: BrowserClient, file: str, told: str) -> None:
