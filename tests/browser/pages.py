@@ -42,6 +42,7 @@ _STATES = (
     Shown("account-password", "/account/password", "student"),
     Shown("account-sessions", "/account/sessions", "student"),
     Shown("account-tokens", "/account/tokens", "student"),
+    Shown("account-data", "/account/data", "student"),
     Shown("start", "/"),
     Shown("home", "/", "student"),
     Shown("course", "/courses/demo/", "student"),
