@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+from zipfile import ZipFile
 
 import pytest
 from sqlalchemy import select
@@ -11,6 +13,7 @@ from server.accounts.models import Person
 from server.audit.models import AuditEvent
 from server.courses.models import CourseInvitation, Membership, Role
 from server.operations.erase import erase_person
+from server.operations.own_data import own_data
 from tests.server.staff.test_roster import ROSTER, carried, preview
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
@@ -103,5 +106,8 @@ def test_an_invited_person_brings_the_student_id_along(portal: Portal, ina: Brow
     assert invitation.student_id == "00126"
     eve.post_form(f"/invitations/{invitation.id}/accept")
     assert people(portal)["eve@example.edu"][1] == "00126"
+    with portal.course.sessions.begin() as session:
+        copy = ZipFile(io.BytesIO(own_data(session, portal.course.people["eve"])))
+    assert json.loads(copy.read("courses.json"))[0]["student_id"] == "00126"
     erase_person(portal.course.sessions, portal.course.people["eve"])
     assert "00126" not in {number for _, number in people(portal).values()}
