@@ -40,6 +40,7 @@ ADDRESSES_ALLOWED = (
     "127.0.0.1",
     "localhost",
     ".example",
+    ".svc",  # inside a cluster
 )
 
 
@@ -152,7 +153,7 @@ def test_no_file_names_a_place_to_download_from():
         text = path.read_bytes().decode(errors="replace")
         found += [
             f"{path.relative_to(ROOT)}: {match[0]}"
-            for match in re.finditer(r"(?:https?|ftp|file|git\+\w+)://([^\s/\"'`)>:]+)", text)
+            for match in re.finditer(r"(?:https?|ftp|file|git\+\w+)://([^\s/\"'`)>:${]+)", text)
             if not match[1].endswith(ADDRESSES_ALLOWED) and not path.name.endswith("OFL.txt")  # a licence, word by word
         ]
         if path.suffix in {".txt", ".toml", ".cfg"} or path.name == "Makefile" or path.parent.name == "bin":
