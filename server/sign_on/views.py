@@ -71,7 +71,7 @@ _REFUSED: Mapping[Why, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Attempt:
+class Attempt:
     """What a browser keeps while its owner is at the provider.
 
     proof: of the session to whose account to connect the identity; "" to sign in
@@ -96,7 +96,7 @@ def start(name: str) -> Response:
     if viewer_or_none() is not None:
         return go(to or "/")
     # A longer cookie wouldn't come back whole.
-    return _sent_away(client, _Attempt(name, Request.new(), to if to.isascii() else ""))
+    return _sent_away(client, Attempt(name, Request.new(), to if to.isascii() else ""))
 
 
 @sign_on.get("/account/sign-on/<name>")
@@ -118,9 +118,9 @@ def start_connecting(name: str) -> Response:
     if not form.right:
         return _connecting_page(client, form, person)
     made = Request.new()
-    attempt = _Attempt(name, made, proof=_proof(made.state, person))
+    attempt = Attempt(name, made, proof=_proof(made.state, person))
     shown = _connecting_page(client, form, person, _address(client, attempt, again=True))
-    return _keeping(shown, attempt)
+    return keeping(shown, attempt)
 
 
 def _connecting_page(client: Client, form: Form, person: Person, address: str = "") -> Response:
@@ -136,10 +136,10 @@ def answer(name: str) -> Response:
     """Take the provider's answer, and sign the person in or connect the identity."""
     client = _client(name)
     state = request.args.get("state", "")
-    attempt = _attempt(state)
+    attempt = attempt_of(state)
     if attempt is None or attempt.provider != name:
         raise _over(client.provider)
-    after_this_request(lambda response: _forget(response, _cookie(state)))
+    after_this_request(lambda response: forget(response, cookie_of(state)))
     return _answered(client, attempt)
 
 
@@ -210,25 +210,25 @@ def _signs_in_with_password(person: Person) -> bool:
     return person.password is not None and may_use_password(person)
 
 
-def _sent_away(client: Client, attempt: _Attempt) -> Response:
-    return _keeping(go(_address(client, attempt)), attempt)
+def _sent_away(client: Client, attempt: Attempt) -> Response:
+    return keeping(go(_address(client, attempt)), attempt)
 
 
-def _address(client: Client, attempt: _Attempt, *, again: bool = False) -> str:
+def _address(client: Client, attempt: Attempt, *, again: bool = False) -> str:
     try:
         return client.sign_in_address(attempt.request, _back(client), again=again)
     except ProviderFault as fault:
         raise _unreachable(client.provider, fault) from fault
 
 
-def _keeping(response: Response, attempt: _Attempt) -> Response:
+def keeping(response: Response, attempt: Attempt) -> Response:
     """The response, with which the browser keeps the attempt."""
     response.headers["Cache-Control"] = "no-store"
-    under_way = [each for each in request.cookies if each.startswith(_cookie(""))]
+    under_way = [each for each in request.cookies if each.startswith(cookie_of(""))]
     for each in under_way[: max(0, len(under_way) + 1 - _MOST_TABS)]:
-        _forget(response, each)
+        forget(response, each)
     response.set_cookie(
-        _cookie(attempt.request.state), _kept(attempt), max_age=_UNDER_WAY, path="/", httponly=True,
+        cookie_of(attempt.request.state), _kept(attempt), max_age=_UNDER_WAY, path="/", httponly=True,
         secure=encrypted(), samesite="Lax",
     )  # fmt: skip
     return response
@@ -239,12 +239,12 @@ def _proof(state: str, person: Person) -> str:
     return hmac.digest(session_token().encode(), f"connect {state} {person.password}".encode(), "sha256").hex()
 
 
-def _forget(response: Response, cookie: str) -> Response:
+def forget(response: Response, cookie: str) -> Response:
     response.delete_cookie(cookie, path="/", httponly=True, secure=encrypted(), samesite="Lax")
     return response
 
 
-def _answered(client: Client, attempt: _Attempt) -> Response:
+def _answered(client: Client, attempt: Attempt) -> Response:
     provider = client.provider
     if said := request.args.get("error", ""):
         raise _declined(provider, said)
@@ -271,7 +271,7 @@ def _answered(client: Client, attempt: _Attempt) -> Response:
         raise _over(provider) from error
 
 
-def _let_in(provider: Provider, claims: Claims, attempt: _Attempt) -> Response:
+def _let_in(provider: Provider, claims: Claims, attempt: Attempt) -> Response:
     before = viewer_or_none()
     with site().sessions.begin() as session:
         identity = matching.enter(session, provider, claims)
@@ -282,7 +282,7 @@ def _let_in(provider: Provider, claims: Claims, attempt: _Attempt) -> Response:
     return go(attempt.to or "/", token)
 
 
-def _connected(provider: Provider, claims: Claims, attempt: _Attempt) -> Response:
+def _connected(provider: Provider, claims: Claims, attempt: Attempt) -> Response:
     who = viewer()
     with site().sessions.begin() as session:
         person = session.get_one(Person, who.id, with_for_update=True)
@@ -303,19 +303,19 @@ def _back(client: Client) -> str:
     return f"{site_address()}/sign-on/{client.provider.name}/answer"
 
 
-def _cookie(state: str) -> str:
+def cookie_of(state: str) -> str:
     """A cookie for each attempt, so that two tabs don't disturb each other."""
     return f"{'__Host-' if encrypted() else ''}tilelab-sign-on-{state[:8]}"
 
 
-def _kept(attempt: _Attempt) -> str:
+def _kept(attempt: Attempt) -> str:
     made = attempt.request
     return json.dumps([attempt.provider, made.state, made.nonce, made.verifier, attempt.to, attempt.proof])
 
 
-def _attempt(state: str) -> _Attempt | None:
+def attempt_of(state: str) -> Attempt | None:
     """What this browser kept of the attempt with this state."""
-    kept = request.cookies.get(_cookie(state), "") if state.isascii() and state.isprintable() else ""
+    kept = request.cookies.get(cookie_of(state), "") if state.isascii() and state.isprintable() else ""
     try:
         provider, made, nonce, verifier, to, proof = json.loads(kept[:_LONGEST_COOKIE])
     except (ValueError, TypeError, RecursionError):
@@ -324,7 +324,7 @@ def _attempt(state: str) -> _Attempt | None:
         return None
     if len(made) < len(Request.new().state) or not hmac.compare_digest(made.encode(), state.encode()):
         return None
-    return _Attempt(provider, Request(made, nonce, verifier), local_path(to), proof if proof.isascii() else "")
+    return Attempt(provider, Request(made, nonce, verifier), local_path(to), proof if proof.isascii() else "")
 
 
 def _over(provider: Provider) -> Refused:
