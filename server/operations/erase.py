@@ -32,6 +32,7 @@ from server.grading.attempts import cancelled
 from server.grading.models import Attempt, Job, JobState, Result, Source, Step, StepState
 from server.grading.reports import ReportError, unpack
 from server.grading.service import keep_source
+from server.lti.models import LtiLaunch, LtiScore
 from server.mail.models import Mail
 from server.standings.service import remove_person
 from server.submissions.models import LookedAtPair, Mode, RubricGrade, StagedRegrade, Submission
@@ -194,7 +195,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     done.tokens = len(removed.all())
     # No one can have this address: mail to it goes nowhere, and create_person refuses it.
     person.email = f"erased-{person.id}@erased.invalid"
-    for table in (BrowserSession, OneTimeLink, Identity):
+    for table in (BrowserSession, OneTimeLink, Identity, LtiLaunch, LtiScore):
         session.execute(delete(table).where(table.person_id == person.id))
     session.execute(delete(RateCount).where(RateCount.subject.in_(counted)))
     viewed = update(BrowserSession).where(BrowserSession.viewing_id == person.id)

@@ -34,6 +34,7 @@ from server.http.concurrency_limit import attach_concurrency_limit
 from server.http.numbers import attach_numbers
 from server.http.problems import answer_errors, log_fault
 from server.http.site import attach_site
+from server.lti.views import attach_lti, lti
 from server.operations.api import metrics
 from server.operations.views import fleet
 from server.regrades.request_views import request_pages
@@ -58,7 +59,7 @@ from server.web.pages import pages
 from server.web.staff import staff, staff_api
 
 _PAGES = (
-    pages, accounts, sign_on, enrolment, courses, command_line, staff, new_courses, fleet, standings_pages,
+    pages, accounts, sign_on, lti, enrolment, courses, command_line, staff, new_courses, fleet, standings_pages,
     history_pages, submissions_pages, experiments_pages, announcement_pages, comment_pages, request_pages,
     extension_pages, health, metrics,
 )  # fmt: skip
@@ -111,6 +112,7 @@ def create_app(settings: Settings) -> Flask:
     attach_numbers(app, zone_of_viewer)
     attach_notices(app)
     attach_sign_on(app, settings.sign_on)
+    attach_lti(app)
     attach_frame(app)
     for blueprint in _PAGES:
         app.register_blueprint(blueprint)
