@@ -149,6 +149,12 @@ def end(session: Session, person_id: int, session_id: int) -> bool:
     return end_where(session, BrowserSession.id == session_id, BrowserSession.person_id == person_id) > 0
 
 
+def beginning(session: Session, session_id: int) -> tuple[int, str] | None:
+    """The identity with which this session began, and the provider's name for it; None after a password."""
+    kept = session.get_one(BrowserSession, session_id)
+    return None if kept.identity_id is None else (kept.identity_id, kept.provider_session or "")
+
+
 def close(session: Session, session_id: int) -> None:
     """End a session at its browser's request."""
     end_where(session, BrowserSession.id == session_id)

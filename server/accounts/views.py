@@ -131,7 +131,8 @@ _WRONG = Limit("password wrong", 10, timedelta(minutes=10))
 
 @accounts.get("/account/password")
 def password() -> Response:
-    return page(_CHANGE_PAGE, filled({}), without=_person().password is None)
+    person = _person()
+    return page(_CHANGE_PAGE, filled({}), without=person.password is None or not may_use_password(person))
 
 
 @accounts.post("/account/password")
@@ -158,8 +159,10 @@ def change_password() -> Response:
         note(session, current, "password.changed", f"person {current.id}")
         if form.checked("tokens"):
             revoke_all(session, current)
-        token = password_sign_in.open_session(session, current, user_agent())
-    return go("/account/password?notice=password-changed", token or "")
+        token = browser_sessions.begin(
+            session, current, user_agent(), browser_sessions.beginning(session, who.session_id)
+        )
+    return go("/account/password?notice=password-changed", token)
 
 
 def revoke_all(session: Session, person: Person) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session
 
 from server.accounts import service
@@ -87,13 +87,17 @@ def identities_of(session: Session, person_id: int) -> Sequence[Identity]:
 
 
 def end_sessions(session: Session, issuer: str, subject: str, provider_session: str) -> int:
-    """End the sessions that a provider says are over: all of a person, one of theirs, or one of anybody's."""
+    """End the sessions that a provider says are over: all of a person, one of theirs, or one of anybody's.
+
+    The person's sessions without the provider's name end, too: any of them may be the one.
+    """
     which = [Identity.issuer == issuer]
     if subject:
         which.append(Identity.subject == subject)
     over: list[ColumnElement[bool]] = [BrowserSession.identity_id.in_(select(Identity.id).where(*which))]
     if provider_session:
-        over.append(BrowserSession.provider_session == provider_session)
+        named = BrowserSession.provider_session == provider_session
+        over.append(or_(named, BrowserSession.provider_session.is_(None)) if subject else named)
     return end_where(session, *over)
 
 

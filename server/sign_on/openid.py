@@ -28,6 +28,9 @@ _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "E
 
 _LEEWAY = 60
 _KEPT_SECONDS, _AT_LEAST, _WAIT_SECONDS = 3600.0, 30.0, 1.0
+_AT_ONCE = 3
+"""Sign-ins of one provider that ask it at once, in each process: a slow provider must not hold all threads."""
+
 _LONGEST_TOKEN = 64 * 1024
 _SIGNED_OUT = "http://schemas.openid.net/event/backchannel-logout"
 
@@ -165,6 +168,7 @@ class Client:
         self.provider = provider
         self._metadata = _Published[Metadata]()
         self._tokens = SignedTokens(provider.issuer, provider.client_id, lambda: self.metadata().keys)
+        self._asking = threading.BoundedSemaphore(_AT_ONCE)
 
     def metadata(self) -> Metadata:
         """What the provider publishes, about an hour old at most; raises ProviderFault."""
@@ -194,6 +198,14 @@ class Client:
 
     def claims(self, code: str, request: Request, back: str) -> Claims:
         """Exchange the code for what the provider says about the person, and check it; raises ProviderFault."""
+        if not self._asking.acquire(timeout=_WAIT_SECONDS):
+            raise ProviderFault("the provider is slow, and others are waiting for it")
+        try:
+            return self._claims(code, request, back)
+        finally:
+            self._asking.release()
+
+    def _claims(self, code: str, request: Request, back: str) -> Claims:
         given = self._exchanged(code, request, back)
         found = self._tokens.read(_token_in(given, "id_token"), essential=("nonce", "exp", "sub"))
         if found["nonce"] != request.nonce:

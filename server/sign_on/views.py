@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -35,7 +36,7 @@ _LOG = logging.getLogger(__name__)
 _UNDER_WAY = timedelta(minutes=10)
 _MOST_TABS = 4
 _CONNECT_PAGE = "sign_on/connect.html"
-_LONGEST_CODE, _LONGEST_COOKIE, _LONGEST_LOGOUT_TOKEN = 4096, 2000, 64 * 1024
+_LONGEST_CODE, _LONGEST_COOKIE, _LONGEST_LOGOUT_TOKEN, _LONGEST_TIME = 4096, 2000, 64 * 1024, 12
 
 # An answer makes us ask the provider, and a class may sit behind one address.
 _ANSWERS = Limit("sign-on answers", 600, timedelta(minutes=10))
@@ -74,7 +75,7 @@ _REFUSED: Mapping[Why, tuple[str, str]] = {
 class Attempt:
     """What a browser keeps while its owner is at the provider.
 
-    proof: of the session to whose account to connect the identity; "" to sign in
+    proof: that the owner of the account to connect typed the password; "" to sign in
     """
 
     provider: str
@@ -118,7 +119,7 @@ def start_connecting(name: str) -> Response:
     if not form.right:
         return _connecting_page(client, form, person)
     made = Request.new()
-    attempt = Attempt(name, made, proof=_proof(made.state, person))
+    attempt = Attempt(name, made, proof=_proof(made.state, person, int(time.time())))
     shown = _connecting_page(client, form, person, _address(client, attempt, again=True))
     return keeping(shown, attempt)
 
@@ -234,9 +235,17 @@ def keeping(response: Response, attempt: Attempt) -> Response:
     return response
 
 
-def _proof(state: str, person: Person) -> str:
-    """Proof that the password was typed in this session. The session's holder alone can't make it up."""
-    return hmac.digest(session_token().encode(), f"connect {state} {person.password}".encode(), "sha256").hex()
+def _proof(state: str, person: Person, typed: int) -> str:
+    """Proof that the password was typed in this session, and when. The session's holder alone can't make it up."""
+    made = hmac.digest(session_token().encode(), f"connect {state} {typed} {person.password}".encode(), "sha256").hex()
+    return f"{typed}.{made}"
+
+
+def _proves(attempt: Attempt, person: Person) -> bool:
+    typed = attempt.proof.partition(".")[0]
+    if not typed.isdecimal() or len(typed) > _LONGEST_TIME or time.time() - int(typed) > _UNDER_WAY.total_seconds():
+        return False
+    return hmac.compare_digest(attempt.proof, _proof(attempt.request.state, person, int(typed)))
 
 
 def forget(response: Response, cookie: str) -> Response:
@@ -286,7 +295,7 @@ def _connected(provider: Provider, claims: Claims, attempt: Attempt) -> Response
     who = viewer()
     with site().sessions.begin() as session:
         person = session.get_one(Person, who.id, with_for_update=True)
-        if not hmac.compare_digest(attempt.proof, _proof(attempt.request.state, person)):
+        if not _proves(attempt, person):
             raise _over(provider)
         matching.connect(session, person, claims)
     return go("/account/sign-on?notice=connected")

@@ -13,7 +13,8 @@ import pytest
 from joserfc import jwt
 from sqlalchemy import Engine, select
 
-from server.accounts.models import Identity
+from server.accounts import service
+from server.accounts.models import Identity, Person
 from server.identity_providers import SignOn
 from tests.server.sign_on.conftest import portal_with
 from tests.server.sign_on.forger import KEY, OTHER, SECRET, Forger, forging, secret_key
@@ -21,6 +22,7 @@ from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, stranger
 
 NOW = int(time.time())
+FIRST = "a password of mine"
 
 
 @pytest.fixture
@@ -282,3 +284,25 @@ def test_a_logout_ends_that_session_or_all(portal: Portal, forger: Forger) -> No
     assert [each.get("/account").status_code for each in browsers] == [303, 200]
     assert logout(portal, forger) == 200
     assert [each.get("/account").status_code for each in browsers] == [303, 303]
+
+
+def test_a_logout_of_a_session_ends_the_persons_nameless_ones(portal: Portal, forger: Forger) -> None:
+    browser = stranger(portal)
+    answered(portal, forger, browser)
+    assert logout(portal, forger, sub="another", sid="s-0") == 200
+    assert browser.get("/account").status_code == 200
+    assert logout(portal, forger, sid="s-0") == 200
+    assert browser.get("/account").status_code == 303
+
+
+def test_a_logout_reaches_the_session_after_a_new_password(portal: Portal, forger: Forger) -> None:
+    forger.token = lambda f: f.signed(sid="s-0")
+    browser, new = stranger(portal), "another one of mine"
+    answered(portal, forger, browser)
+    with portal.course.sessions.begin() as session:
+        session.scalars(select(Person)).one().password = service.hash_password(FIRST)
+    browser.page("/account/password")
+    assert browser.post_form("/account/password", present=FIRST, password=new, again=new).status_code == 303
+    assert browser.get("/account").status_code == 200
+    assert logout(portal, forger, sub="u-1", sid="s-0") == 200
+    assert browser.get("/account").status_code == 303

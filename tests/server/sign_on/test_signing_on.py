@@ -6,9 +6,11 @@ import hmac
 import html
 import json
 import re
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from sqlalchemy import select
 
 from server.accounts import service
@@ -230,6 +232,14 @@ def test_a_session_alone_connects_nothing(signing: Portal) -> None:
     *attempt, _ = json.loads(kept.decoded_value)
     made_up = hmac.digest(operator.session_token.encode(), f"connect {attempt[1]}".encode(), "sha256").hex()
     operator.set_cookie(name, json.dumps([*attempt, made_up]))
+    assert operator.get(here(Visitor().sign_in(address, "new"))).status_code == 400
+    assert people(signing) == {}
+
+
+def test_an_attempt_to_connect_ends_after_ten_minutes(signing: Portal, monkeypatch: pytest.MonkeyPatch) -> None:
+    operator = with_password(signing, "ina", admin=True)
+    address, _ = begun(operator)
+    monkeypatch.setattr("server.sign_on.views._UNDER_WAY", timedelta(seconds=-1))
     assert operator.get(here(Visitor().sign_in(address, "new"))).status_code == 400
     assert people(signing) == {}
 
