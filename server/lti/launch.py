@@ -23,8 +23,8 @@ DEEP_LINKING = "LtiDeepLinkingRequest"
 LAUNCH_PATH, CHOOSE_PATH = "/lti/launch", "/lti/choose"
 """Where a launch leads that names no page, and one to choose an assignment."""
 
-_CLAIM = "https://purl.imsglobal.org/spec/lti/claim/"
-_DL = "https://purl.imsglobal.org/spec/lti-dl/claim/"
+CLAIM = "https://purl.imsglobal.org/spec/lti/claim/"
+DL_CLAIM = "https://purl.imsglobal.org/spec/lti-dl/claim/"
 _MEMBERSHIP = "http://purl.imsglobal.org/vocab/lis/v2/membership"
 _STAFF = ("Instructor", "Administrator", "ContentDeveloper")
 _OLDEST_SECONDS = 600
@@ -104,20 +104,20 @@ def read_launch(said: Mapping[str, Any], deployments: Collection[str], site: str
     """
     if said["iat"] < (time.time() if now is None else now) - _OLDEST_SECONDS:
         raise LaunchFault(Fault.AGE)
-    deployment = _name(said.get(f"{_CLAIM}deployment_id"), Fault.DEPLOYMENT)
+    deployment = _name(said.get(f"{CLAIM}deployment_id"), Fault.DEPLOYMENT)
     if deployment not in deployments:
         raise LaunchFault(Fault.DEPLOYMENT)
-    chooses = said.get(f"{_CLAIM}message_type") == DEEP_LINKING
-    known = chooses or said.get(f"{_CLAIM}message_type") == "LtiResourceLinkRequest"
-    if not known or said.get(f"{_CLAIM}version") != "1.3.0":
+    chooses = said.get(f"{CLAIM}message_type") == DEEP_LINKING
+    known = chooses or said.get(f"{CLAIM}message_type") == "LtiResourceLinkRequest"
+    if not known or said.get(f"{CLAIM}version") != "1.3.0":
         raise LaunchFault(Fault.MESSAGE)
-    context = _object(said, f"{_CLAIM}context")
+    context = _object(said, f"{CLAIM}context")
     name = _name(context.get("id"), Fault.CONTEXT)
-    course, assignment = ("", "") if chooses else _page(said.get(f"{_CLAIM}target_link_uri"), site)
+    course, assignment = ("", "") if chooses else _page(said.get(f"{CLAIM}target_link_uri"), site)
     return_to, data = _choice(said) if chooses else ("", "")
-    person, roles = claims_of(said), said.get(f"{_CLAIM}roles")
-    words = {_role(each) for each in roles} if isinstance(roles, list) else set()
-    link = one_line(_object(said, f"{_CLAIM}resource_link").get("id"), LONGEST_NAME)
+    person, roles = claims_of(said), said.get(f"{CLAIM}roles")
+    words = {role_word(each) for each in roles} if isinstance(roles, list) else set()
+    link = one_line(_object(said, f"{CLAIM}resource_link").get("id"), LONGEST_NAME)
     if not chooses and not link:
         raise LaunchFault(Fault.MESSAGE)
     return Launch(
@@ -157,7 +157,7 @@ def _page(target: object, site: str) -> tuple[str, str]:
 
 
 def _choice(said: Mapping[str, Any]) -> tuple[str, str]:
-    settings = _object(said, f"{_DL}deep_linking_settings")
+    settings = _object(said, f"{DL_CLAIM}deep_linking_settings")
     return_to, types = one_line(settings.get("deep_link_return_url"), _LONGEST_ADDRESS), settings.get("accept_types")
     data = settings.get("data", "")
     takes_links = isinstance(types, list) and "ltiResourceLink" in types
@@ -166,7 +166,7 @@ def _choice(said: Mapping[str, Any]) -> tuple[str, str]:
     return return_to, data
 
 
-def _role(word: object) -> str:
+def role_word(word: object) -> str:
     """The last word of a role in the course, such as "Learner". Roles in the institution or the system say nothing.
 
     A teaching assistant is a kind of instructor in LTI, but no instructor here.

@@ -87,6 +87,12 @@ def _launched(link: LtiLink) -> Select[int]:
     )  # fmt: skip
 
 
+def links_of(session: Session, course_id: int) -> Sequence[LtiLink]:
+    """The links to a course's assignments, the oldest first."""
+    query = select(LtiLink).join(LtiLink.context).where(LtiContext.course_id == course_id).order_by(LtiLink.id)
+    return session.scalars(query.options(joinedload(LtiLink.assignment))).all()
+
+
 def faults(session: Session, course_id: int, limit: int) -> Sequence[LtiScore]:
     """Scores of a course that couldn't be sent, the oldest first."""
     query = (

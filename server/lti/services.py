@@ -102,16 +102,16 @@ def _granted(platform: LtiPlatform, key: RSAKey, scope: str) -> dict[str, Any]:
         "client_assertion": signed(key, assertion), "scope": scope,
     }  # fmt: skip
     request = Request(platform.token, urlencode(form).encode(), {"Accept": "application/json"})  # noqa: S310 - `exchange` checks it
-    return json_object(platform.title, exchange(request, _trusted(platform))[1])
+    return json_object(platform.title, exchange(request, trusted(platform))[1])
 
 
 def _ask(
     platform: LtiPlatform, address: str, token: str, headers: Mapping[str, str], body: bytes | None = None
 ) -> tuple[HTTPMessage, bytes]:
     request = Request(checked(address), body, {**headers, "Authorization": f"Bearer {token}"})  # noqa: S310 - as above
-    return exchange(request, _trusted(platform))
+    return exchange(request, trusted(platform))
 
 
-def _trusted(platform: LtiPlatform) -> frozenset[str]:
+def trusted(platform: LtiPlatform) -> frozenset[str]:
     """The hosts that an operator named, which may be in a private network."""
     return frozenset(urlsplit(each).netloc for each in (platform.authorization, platform.token, platform.keys))

@@ -48,10 +48,10 @@ lti = Blueprint("lti", "server.lti", url_prefix="/lti")
 
 _TOKENS = "tilelab_lti"
 _LOG = logging.getLogger(__name__)
-_KEPT = timedelta(hours=1)
+KEPT = timedelta(hours=1)
 _LAUNCHES = Limit("lti launches", 6000, timedelta(minutes=10))
 _LONGEST, _LONGEST_NONCE = 2000, 100
-_FRAMES = frozenset({"iframe", "frame", "embed", "object"})
+FRAMES = frozenset({"iframe", "frame", "embed", "object"})
 _PASSED_ON = ("iss", "login_hint", "target_link_uri", "lti_message_hint", "client_id", "lti_deployment_id")
 _CONNECTABLE = frozenset({Why.UNVERIFIED, Why.UNKNOWN, Why.OTHER})
 """A person with such a refusal may have an account, and can connect it by signing in to it."""
@@ -100,9 +100,9 @@ def login() -> Response:
             "a launch of the issuer %r with client %r is refused", given["iss"][:200], given["client_id"][:200]
         )
         text = "Ask an operator of this server to register it."
-        raise _refused("platform", "This platform isn’t registered", text, 400)
-    if request.headers.get("Sec-Fetch-Dest") in _FRAMES:
-        return _framed(platform, given)
+        raise refused("platform", "This platform isn’t registered", text, 400)
+    if request.headers.get("Sec-Fetch-Dest") in FRAMES:
+        return _framed(given)
     made = Request.new()
     made = Request(f"{made.state}.{platform.id}", made.nonce, made.verifier)
     query = {
@@ -117,13 +117,13 @@ def login() -> Response:
     return keeping(go(with_query(platform.authorization, query)), attempt)
 
 
-def _framed(platform: LtiPlatform, given: Mapping[str, str]) -> Response:
+def _framed(given: Mapping[str, str]) -> Response:
     """A page for a frame, which may be shown anywhere: it only leads to a new tab."""
     query = {name: value for name, value in given.items() if value}
     waits = urlsplit(given["target_link_uri"]).path == CHOOSE_PATH
     if waits:
         query["frame"] = secrets.token_urlsafe(32)
-    return in_frame("lti/framed.html", platform=platform, query=urlencode(query), frame=query.get("frame", ""))
+    return in_frame("lti/framed.html", again=f"/lti/login?{urlencode(query)}", frame=query.get("frame", ""))
 
 
 def in_frame(template: str, *, forms: str = "'self'", **values: Any) -> Response:
@@ -140,7 +140,7 @@ def launch() -> Response:
     platform = _platform_of(state)
     if declined := request.form.get("error", ""):
         _LOG.info("%s declines a launch: %r", platform.title, declined[:60])
-        raise _refused("declined", f"{platform.title} didn’t sign you in", "Sign in there, then open the link again.")
+        raise refused("declined", f"{platform.title} didn’t sign you in", "Sign in there, then open the link again.")
     try:
         count(site().sessions, _LAUNCHES, by_address(network_address()))
         said = _tokens(platform).read(request.form.get("id_token", ""), ESSENTIAL)
@@ -158,7 +158,7 @@ def launch() -> Response:
     try:
         with site().sessions.begin() as session:
             now = datetime.now(UTC)
-            session.execute(delete(LtiLaunch).where(LtiLaunch.made_at < now - _KEPT))
+            session.execute(delete(LtiLaunch).where(LtiLaunch.made_at < now - KEPT))
             session.add(
                 LtiLaunch(
                     platform_id=platform.id, nonce=nonce, ticket=digest_of(ticket), state=state, said=found.plain,
@@ -326,9 +326,7 @@ def _instructed(session: Session, who: Viewer, slug: str) -> Course | None:
 
 
 def _row(session: Session, ticket: str, *, hold: bool = True) -> LtiLaunch:
-    query = select(LtiLaunch).where(
-        LtiLaunch.ticket == digest_of(ticket), LtiLaunch.made_at > datetime.now(UTC) - _KEPT
-    )
+    query = select(LtiLaunch).where(LtiLaunch.ticket == digest_of(ticket), LtiLaunch.made_at > datetime.now(UTC) - KEPT)
     found = session.scalar(query.with_for_update() if hold else query)
     if found is None:
         raise _over("")
@@ -364,12 +362,13 @@ def _tokens(platform: LtiPlatform) -> SignedTokens:
     return kept[name]
 
 
-def _refused(code: str, title: str, text: str, status: int = 403) -> Refused:
+def refused(code: str, title: str, text: str, status: int = 403) -> Refused:
+    """The answer to a launch that ends here."""
     return Refused(status, f"lti_{code}", title, text)
 
 
 def _invalid(platform: LtiPlatform, code: str) -> Refused:
-    return _refused(
+    return refused(
         code, "This launch isn’t valid",
         f"Open the link in {platform.title} again. If it still fails, tell the operators of this server. Their log has "
         "the reason.",
@@ -378,7 +377,7 @@ def _invalid(platform: LtiPlatform, code: str) -> Refused:
 
 
 def _over(title: str) -> Refused:
-    return _refused(
+    return refused(
         "over", "This launch is over",
         f"It began in another browser, took too long, or was used before. Open the link in {title or 'your course'} "
         "again.",
@@ -395,10 +394,10 @@ def _no_account(platform: LtiPlatform, refusal: NoAccount) -> Refused:
         Why.OTHER: f"Another account at {platform.title} opens your account here. Ask an operator of this server.",
     }
     text = texts.get(refusal.why, "Ask an operator of this server.")
-    return _refused(refusal.why.value, "This launch opens no account", text)
+    return refused(refusal.why.value, "This launch opens no account", text)
 
 
 def _no_entry(platform: LtiPlatform, refusal: NoEntry) -> Refused:
     title, text = _NO_ENTRY[refusal.why]
     _LOG.info("a launch from %s opens no page: %s", platform.title, refusal.why)
-    return _refused(refusal.why.value, title, text)
+    return refused(refusal.why.value, title, text)

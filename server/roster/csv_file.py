@@ -182,6 +182,13 @@ def _row(line: int, given: dict[str, str], wrong: _Wrong) -> Row:
     return Row(line, email, name, _role(given.get("role", ""), wrong), _section(given.get("section"), wrong))
 
 
+def read_row(line: int, email: str, name: str) -> tuple[Row, Sequence[Problem]]:
+    """A person from elsewhere than a file, and what is wrong with the values. role, section: they stay as they are."""
+    wrong: _Wrong = []
+    row = _row(line, {"email": email.strip(), "name": name}, wrong)
+    return row, [Problem(line, text, column) for column, text in wrong]
+
+
 def _email(text: str, wrong: _Wrong) -> str:
     if not text:
         wrong.append(("email", "The email is missing."))

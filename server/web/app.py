@@ -34,6 +34,8 @@ from server.http.concurrency_limit import attach_concurrency_limit
 from server.http.numbers import attach_numbers
 from server.http.problems import answer_errors, log_fault
 from server.http.site import attach_site
+from server.lti.choice_views import lti_choice
+from server.lti.platform_views import lti_platforms, lti_registration
 from server.lti.views import attach_lti, lti
 from server.operations.api import metrics
 from server.operations.views import fleet
@@ -59,9 +61,9 @@ from server.web.pages import pages
 from server.web.staff import staff, staff_api
 
 _PAGES = (
-    pages, accounts, sign_on, lti, enrolment, courses, command_line, staff, new_courses, fleet, standings_pages,
+    pages, accounts, sign_on, enrolment, courses, command_line, staff, new_courses, fleet, standings_pages,
     history_pages, submissions_pages, experiments_pages, announcement_pages, comment_pages, request_pages,
-    extension_pages, health, metrics,
+    extension_pages, health, metrics, lti, lti_choice, lti_platforms, lti_registration,
 )  # fmt: skip
 _API = (
     submissions, leaderboards, experiments, me, assignments, announcements, comments, staff_api, description,

@@ -129,12 +129,43 @@ class Platform:
                 return self.fails(path) or self._members(parse_qs(parts.query), headers)
             if (method, parts.path) == ("POST", "/return"):
                 return self._take_choice(parse_qs(body.decode(), strict_parsing=True))
+            if (method, parts.path) == ("GET", "/.well-known/openid-configuration"):
+                return 200, self._about(), {}
+            if (method, parts.path) == ("POST", "/register"):
+                return self._register(headers, json.loads(body))
             if (method, parts.path) == ("GET", "/auth"):
                 return self._form(f"http://{headers['Host']}{path}")
         except (AssertionError, KeyError, ValueError) as error:
             self.refused.append(f"{path}: {type(error).__name__} {error}")
             return 400, {"error": "invalid_request"}, {}
         return 404, {}, {}
+
+    def _about(self) -> dict[str, Any]:
+        made = {
+            "issuer": self.address, "authorization_endpoint": f"{self.address}/auth",
+            "jwks_uri": f"{self.address}/keys", "token_endpoint": f"{self.address}/token",
+            "registration_endpoint": f"{self.address}/register",
+            "https://purl.imsglobal.org/spec/lti-platform-configuration": {"product_family_code": "moodle"},
+            **self.registered,
+        }  # fmt: skip
+        return {name: value for name, value in made.items() if value is not None}
+
+    def _register(self, headers: Mapping[str, str], said: dict[str, Any]) -> Answer:
+        assert headers["Authorization"] == "Bearer once"
+        assert headers["Content-Type"] == "application/json"
+        assert said["application_type"] == "web"
+        assert said["response_types"] == ["id_token"]
+        assert set(said["grant_types"]) == {"implicit", "client_credentials"}
+        assert said["redirect_uris"] == [f"{HERE}/lti/launch"]
+        assert said["initiate_login_uri"] == f"{HERE}/lti/login"
+        assert said["jwks_uri"] == f"{HERE}/lti/keys"
+        assert said["token_endpoint_auth_method"] == "private_key_jwt"
+        assert set(said["scope"].split()) == {SCORE_SCOPE, MEMBERS_SCOPE}
+        tool = said["https://purl.imsglobal.org/spec/lti-tool-configuration"]
+        assert tool["target_link_uri"] == f"{HERE}/lti/launch"
+        assert {each["type"] for each in tool["messages"]} == {"LtiResourceLinkRequest", "LtiDeepLinkingRequest"}
+        given = {"https://purl.imsglobal.org/spec/lti-tool-configuration": {**tool, "deployment_id": DEPLOYMENT}}
+        return 201, {**said, **given, "client_id": CLIENT}, {}
 
     def _form(self, address: str) -> Answer:
         """The page that sends the browser back, for a person to send."""
