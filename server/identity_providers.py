@@ -93,6 +93,12 @@ def read_sign_on(file: Path) -> SignOn:
     return SignOn(providers, _choice(given, "passwords", Passwords.EVERYONE, where))
 
 
+def secret_files(file: Path) -> tuple[Path, ...]:
+    """The files with clients' secrets that a valid file names, perhaps itself."""
+    tables = tomllib.loads(file.read_text("utf-8"))["provider"]
+    return tuple(dict.fromkeys(Path(each.get("client_secret_file", file)) for each in tables))
+
+
 def is_loopback(host: str) -> bool:
     """Whether the host is this machine, to which no encryption is needed."""
     try:

@@ -25,17 +25,43 @@ def create_link(
 
     created_by: the staff member who created it; None on the command line
     """
+    end_links(session, person.id, purpose, now=now or datetime.now(UTC))
+    return _added(session, person.id, purpose, created_by, now)
+
+
+def ask_for_mail(session: Session, person: Person, purpose: LinkPurpose, created_by: int | None = None) -> None:
+    """Let the mailer create a link and send it. created_by: as for `create_link`."""
+    _added(session, person.id, purpose, created_by, by_mail=True)
+
+
+def link_to_send(session: Session, asked: OneTimeLink, now: datetime) -> str:
+    """The path of a new link for the one that someone asked to send; earlier tries stay valid.
+
+    A try whose answer got lost may have arrived.
+    """
+    return path_of(asked.purpose, _added(session, asked.person_id, asked.purpose, asked.created_by, now))
+
+
+def _added(
+    session: Session,
+    person_id: int,
+    purpose: LinkPurpose,
+    created_by: int | None,
+    now: datetime | None = None,
+    *,
+    by_mail: bool = False,
+) -> str:
     moment = now or datetime.now(UTC)
-    end_links(session, person.id, purpose, now=moment)
     token = secrets.token_urlsafe(32)
     session.add(
         OneTimeLink(
-            person_id=person.id,
+            person_id=person_id,
             purpose=purpose,
             digest=digest_of(token),
             created_by=created_by,
             created_at=moment,
             expires_at=moment + LIFETIMES[purpose],
+            by_mail=by_mail,
         )
     )
     session.flush()

@@ -13,11 +13,17 @@ from server.database.base import Base, BigId, choice
 
 
 class MailKind(StrEnum):
-    """What an e-mail is about. People choose which kinds they get."""
+    """What an e-mail is about. ACCESS: a link for a password that someone asked for; TEST: nothing."""
 
     ANSWERS = "answers"
     RESULTS = "results"
     DEADLINES = "deadlines"
+    ACCESS = "access"
+    TEST = "test"
+
+
+CHOSEN_MAILS = (MailKind.ANSWERS, MailKind.RESULTS, MailKind.DEADLINES)
+"""The kinds that people can turn off."""
 
 
 class Person(Base):
@@ -86,7 +92,8 @@ class LinkPurpose(StrEnum):
 class OneTimeLink(Base):
     """A link that works once. The database keeps only its hash.
 
-    created_by: the staff member who created it; None on the command line
+    created_by: the staff member who created it; None on the command line, and for a link that its person asked for
+    by_mail: whether Tilelab sends it. Then no one knows it until then
     """
 
     __tablename__ = "one_time_links"
@@ -99,6 +106,7 @@ class OneTimeLink(Base):
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None]
+    by_mail: Mapped[bool] = mapped_column(default=False)
 
     person: Mapped[Person] = relationship(foreign_keys=[person_id])
 

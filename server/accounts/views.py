@@ -14,7 +14,7 @@ from server.accounts import browser_sessions, password_sign_in, pseudonyms, serv
 from server.accounts.access import Viewer, local_path, sign_in_first, viewer, viewer_or_none
 from server.accounts.cookies import clear_session, earlier_token, set_session
 from server.accounts.limits import LONGEST_EMAIL, Limit, TooOften, count, count_all, take_back
-from server.accounts.models import ApiToken, MailKind, Person, Scope
+from server.accounts.models import CHOSEN_MAILS, ApiToken, MailKind, Person, Scope
 from server.accounts.new_password import mistake_in
 from server.accounts.service import AccountError
 from server.audit.service import note
@@ -196,11 +196,11 @@ _PROFILE_PAGE = "accounts/profile.html"
 _NOT_YET = "Leaderboards show your name once course staff confirm it. Choose a pseudonym."
 _OTHERWISE = "If it is really your name, ask an operator to set it."
 _NAMES_TRIED = Limit("names tried", 20, timedelta(hours=1))
-_MAILS = {f"mail_{kind}": kind for kind in MailKind}
-_MAIL_TITLES = {
-    f"mail_{MailKind.ANSWERS}": "Answers and comments of course staff",
-    f"mail_{MailKind.RESULTS}": "Results that took over ten minutes",
-    f"mail_{MailKind.DEADLINES}": "Deadlines, a day ahead, if no submission of yours is accepted yet",
+_MAILS = {f"mail_{kind}": kind for kind in CHOSEN_MAILS}
+MAIL_TITLES: Mapping[MailKind, str] = {
+    MailKind.ANSWERS: "Answers and comments of course staff",
+    MailKind.RESULTS: "Grades, and results that took over ten minutes or that a regrade changed",
+    MailKind.DEADLINES: "Deadlines, a day ahead, if no submission of yours is accepted yet",
 }
 _TAKEN = "This name was just taken. Choose another."
 
@@ -287,7 +287,7 @@ def _profile_values(person: Person) -> dict[str, Any]:
         "person": person,
         "board_name": pseudonyms.board_name(person),
         "regions": zones.regions(person.time_zone),
-        "mails": _MAIL_TITLES if site().settings.mail is not None else {},
+        "mails": {f"mail_{kind}": title for kind, title in MAIL_TITLES.items()} if site().settings.mail else {},
     }
 
 

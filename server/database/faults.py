@@ -104,14 +104,14 @@ def check_file(url: URL) -> None:
     if url.database in {None, "", ":memory:"}:
         return
     file = Path(str(url.database)).absolute()
-    if not file.parent.is_dir():
+    if not os.path.isdir(file.parent):  # noqa: PTH112 - without rights above it, Path raises
         raise DatabaseUnavailable(
-            f"The database's folder {file.parent} does not exist. Create it, or correct DATABASE_URL."
+            f"The database's folder {file.parent} does not exist for this user. Create it, or correct DATABASE_URL."
         )
-    if file.is_dir():
-        raise DatabaseUnavailable(f"The database {file} is a folder. Set DATABASE_URL to a file.")
     if not os.access(file.parent, os.W_OK | os.X_OK):
         raise DatabaseUnavailable(f"The database can't be written: this user can't write to the folder {file.parent}.")
+    if file.is_dir():
+        raise DatabaseUnavailable(f"The database {file} is a folder. Set DATABASE_URL to a file.")
     if file.exists() and not os.access(file, os.R_OK | os.W_OK):
         raise DatabaseUnavailable(f"This user can't read and write the database {file}.")
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 
 from flask import Blueprint, Response, request
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
 from server.accounts import password_sign_in, service
-from server.accounts.access import Viewer, sign_in_first, viewer, viewer_or_none
-from server.accounts.limits import Limit, TooOften, by_address, count
-from server.accounts.models import LinkPurpose, OneTimeLink, Person
+from server.accounts.access import Viewer, nothing_here, sign_in_first, viewer, viewer_or_none
+from server.accounts.limits import LONGEST_EMAIL, Limit, TooOften, by_address, by_email, count, count_all
+from server.accounts.links import ask_for_mail
+from server.accounts.models import Identity, LinkPurpose, OneTimeLink, Person
 from server.accounts.new_password import mistake_in
 from server.accounts.views import (
     check_new,
@@ -41,8 +44,8 @@ _TAKEN = "This email already has an account. Sign in and enter the code there."
 
 # Only failed codes count. A correct one always works: others may share the address, and codes can't be guessed. In its
 # first hour, a whole class creates accounts from one address. The second limit allows that but stops floods. A taken
-# email counts too. Its answer reveals that the email has an account, because Tilelab can't send mail to its owner
-# instead. But it needs a valid code, and the limit prevents long lists.
+# email counts too. Its answer reveals that the email has an account, because not every server can send mail to its
+# owner instead. But it needs a valid code, and the limit prevents long lists.
 _GUESSES = Limit("join guesses", 100, timedelta(minutes=10))
 _ACCOUNTS = Limit("join accounts", 250, timedelta(days=1))
 
@@ -198,6 +201,48 @@ def _over() -> Refused:
         "It was used, it expired, a newer link replaced it, or another course added you since. If you have a password, "
         "sign in with it. If not, ask course staff for a new link. If you are in several courses, ask an operator.",
     )  # fmt: skip
+
+
+_FORGOT_PAGE = "enrolment/forgot.html"
+_ASKED = (Limit("link by mail", 3, timedelta(hours=1)), Limit("links by mail", 100, timedelta(hours=1)))
+
+
+@enrolment.get("/forgot")
+def forgot() -> Response:
+    _need_mail()
+    return page(_FORGOT_PAGE, filled({}))
+
+
+@enrolment.post("/forgot")
+def send_link() -> Response:
+    """Send a link for a new password. The answer is always the same, so that it reveals no emails."""
+    _need_mail()
+    form = sent("email")
+    if not form["email"] or len(form["email"]) > LONGEST_EMAIL:
+        form.mistake("email", "Type the email of your account.")
+        return page(_FORGOT_PAGE, form)
+    asked = (by_email(form["email"]), by_address(network_address()))
+    try:
+        count_all(site().sessions, list(zip(_ASKED, asked, strict=True)))
+    except TooOften as error:
+        return too_often(_FORGOT_PAGE, form, error)
+    with site().sessions.begin() as session:
+        person = service.find_person(session, form["email"])
+        if person is not None and _gets_link(session, person):
+            ask_for_mail(session, person, LinkPurpose.RESET if person.password else LinkPurpose.INVITATION)
+    return go("/sign-in?notice=link-asked")
+
+
+def _gets_link(session: Session, person: Person) -> bool:
+    """Whether an e-mail may open the account. Operators need more proof, and identities have their own way in."""
+    known = session.scalar(select(Identity.id).where(Identity.person_id == person.id).limit(1))
+    return not (person.admin or person.creates_courses or person.disabled_at or person.erased_at or known)
+
+
+def _need_mail() -> None:
+    settings = site().settings
+    if settings.mail is None or settings.sign_on.passwords is Passwords.OPERATORS:
+        raise nothing_here()
 
 
 _ONE = "/invitations/<int(max=9007199254740991):number>"

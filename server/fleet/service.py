@@ -79,7 +79,7 @@ def _known(session: Session, now: datetime) -> list[tuple[WorkerRecord, datetime
     known = []
     for plain, beat in session.execute(query.order_by(Worker.id)):
         try:
-            known.append((from_plain(WorkerRecord, plain), beat))
+            known.append((from_plain(WorkerRecord, plain, lenient=True), beat))
         except WireError:  # written by another version
             continue
     return known

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import Select, select
@@ -14,8 +14,8 @@ from server.grades.grade import Grade, grades, own_grades
 from server.lti.models import LtiContext, LtiLink, LtiScore
 
 
-def note_scores(session: Session, now: datetime) -> None:
-    """Queue each score that differs from the one that its platform has, or will have."""
+def changes(session: Session) -> list[tuple[int, int]]:
+    """Links and people whose scores differ from those that their platforms have, or will have. Writes nothing."""
     query = (
         select(LtiLink)
         .join(LtiLink.context)
@@ -24,45 +24,53 @@ def note_scores(session: Session, now: datetime) -> None:
         .options(joinedload(LtiLink.context).joinedload(LtiContext.platform), joinedload(LtiLink.assignment))
         .order_by(LtiLink.id)
     )
-    for link in session.scalars(query).all():
-        if link.assignment.most_points > 0:
-            _note_column(session, link, now)
+    links = [each for each in session.scalars(query) if each.assignment.most_points > 0]
+    return [(link.id, person) for link in links for person in _changed(session, link)]
 
 
-def _note_column(session: Session, link: LtiLink, now: datetime) -> None:
-    found = grades(session, [link.assignment], _launched(link))[link.assignment_id]
-    known = {each.person_id: each for each in session.scalars(select(LtiScore).where(LtiScore.link_id == link.id))}
-    for person in found.keys() | known.keys():
-        row, grade = known.get(person), found.get(person)
-        if row is None and grade is not None and not grade.held and grade.points is not None:
-            row = LtiScore(link_id=link.id, person_id=person, points=None, most=0.0, made_at=now)
-            session.add(row)
-        if row is not None and grade is not None:
-            update(row, grade, link.assignment, now)
-    session.flush()
+def _changed(session: Session, link: LtiLink) -> Iterator[int]:
+    assignment = link.assignment
+    found = grades(session, [assignment], _launched(link))[assignment.id]
+    none = Grade(held=assignment.grades_held)
+    rows = session.scalars(select(LtiScore).where(LtiScore.link_id == link.id))
+    known = {row.person_id: row for row in rows}
+    for person in session.scalars(_launched(link)):
+        if _differs(known.get(person), found.get(person, none), assignment):
+            yield person
 
 
-def update(row: LtiScore, grade: Grade, assignment: Assignment, now: datetime) -> None:
-    """Queue a score if it changed. What is held back leaves the queue, and stays on the platform as it is."""
+def _differs(row: LtiScore | None, grade: Grade, assignment: Assignment) -> bool:
+    """Whether the platform shall have another score. What is held back leaves the queue, and no more."""
     if grade.held:
-        if row.next_at is not None:
-            row.next_at = row.sent_at = None
-        return
-    wanted = grade.points, assignment.most_points
-    if (row.points, row.most) == wanted and (row.next_at is not None or row.sent_at is not None):
-        return
-    row.points, row.most = wanted
-    row.made_at, row.sent_at = now, None
-    # A try may be under way. The next one waits for its end, so that the newer score arrives later.
-    row.next_at = row.next_at or now
+        return row is not None and row.next_at is not None
+    if row is None:
+        return grade.points is not None
+    known = row.next_at is not None or row.sent_at is not None
+    return not known or (row.points, row.most) != (grade.points, assignment.most_points)
+
+
+def note_change(session: Session, link_id: int, person_id: int, now: datetime) -> None:
+    """Queue a score that changed, as it is now."""
+    link = session.get_one(LtiLink, link_id)
+    query = select(LtiScore).where(LtiScore.link_id == link_id, LtiScore.person_id == person_id)
+    row = session.scalar(query.with_for_update())
+    if row is None:
+        row = LtiScore(link=link, person_id=person_id, points=None, most=0.0, made_at=now)
+        session.add(row)
+    refresh(session, row, now)
 
 
 def refresh(session: Session, row: LtiScore, now: datetime) -> None:
-    """The same for one score that is about to be sent."""
+    """Queue a score as it is now, or take it out of the queue if it may not be sent."""
     assignment = row.link.assignment
-    update(row, own_grades(session, [assignment], row.person_id)[assignment.id], assignment, now)
-    if not row.link.context.sends_grades:
+    grade = own_grades(session, [assignment], row.person_id)[assignment.id]
+    if grade.held or not row.link.context.sends_grades:
         row.next_at = row.sent_at = None
+    elif _differs(row, grade, assignment):
+        row.points, row.most = grade.points, assignment.most_points
+        row.made_at, row.sent_at = now, None
+        # A try may be under way. The next one waits for its end, so that the newer score arrives later.
+        row.next_at = row.next_at or now
 
 
 def user_of(session: Session, row: LtiScore) -> str:

@@ -17,7 +17,7 @@ from sqlalchemy.orm import joinedload
 from server.database.engine import DatabaseUnavailable, Sessions, readers, sessions
 from server.lti.keys import our_key
 from server.lti.models import LtiContext, LtiLink, LtiPlatform, LtiScore
-from server.lti.scores import note_scores, refresh, user_of
+from server.lti.scores import changes, note_change, refresh, user_of
 from server.lti.services import Services
 from server.sign_on.fetch import ProviderFault
 
@@ -28,6 +28,8 @@ _FIRST_PAUSE = timedelta(minutes=2)
 _LONGEST_PAUSE = timedelta(hours=6)
 _MOST_DOUBLED = 8
 _LONGEST_FAULT = 200
+_AT_ONCE = 20
+"""Scores that one transaction queues: on SQLite, others wait for it."""
 
 logger = logging.getLogger(__name__)
 
@@ -83,17 +85,24 @@ class ScoreSender:
 
     def round(self, now: datetime, stop: threading.Event | None = None) -> int:
         """Queue what changed, and send what is due. Returns how many scores were sent."""
-        with self._read.begin() as session:
-            if session.scalar(select(LtiContext.id).limit(1)) is None:
-                return 0
         begun, count = time.monotonic(), 0
-        with self._write.begin() as session:
-            note_scores(session, now)
+        with self._read.begin() as session:
+            changed = changes(session)
+        for start in range(0, len(changed), _AT_ONCE):
+            with self._write.begin() as session:
+                for link, person in changed[start : start + _AT_ONCE]:
+                    note_change(session, link, person, now)
+        if not self._any_due(now):
+            return 0
         while (stop is None or not stop.is_set()) and (
             claimed := self._claim(now + timedelta(seconds=time.monotonic() - begun))
         ):
             count += self._send(claimed, now)
         return count
+
+    def _any_due(self, now: datetime) -> bool:
+        with self._read.begin() as session:
+            return session.scalar(_due(now)) is not None
 
     def _claim(self, now: datetime) -> Claimed | None:
         """The next due score, as it is now. It is due again later, in case this try fails or the process is killed."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -17,8 +19,10 @@ class Mail(Base):
     """An e-mail to a person: one for each occasion. The address is read when it is sent.
 
     reference: the occasion, such as "extension request 7"
-    path: of the page that it links to
-    made_at: when the occasion was; a day later it is given up
+    path: of the page that it links to; "" for a one-time link, which is made when it is sent
+    link_id: the link that someone asked for
+    key: for the page where the reader turns off this kind
+    made_at: when the occasion was
     next_at: when to try next; None once it is sent or given up
     """
 
@@ -35,6 +39,8 @@ class Mail(Base):
     reference: Mapped[str] = mapped_column(String(100))
     subject: Mapped[str] = mapped_column(String(300))
     path: Mapped[str] = mapped_column(String(300))
+    link_id: Mapped[int | None] = mapped_column(ForeignKey("one_time_links.id", ondelete="SET NULL"), index=True)
+    key: Mapped[str] = mapped_column(String(43), unique=True, default=partial(secrets.token_urlsafe, 24))
     made_at: Mapped[datetime]
     next_at: Mapped[datetime | None]
     tries: Mapped[int] = mapped_column(default=0)

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Select, and_, or_, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy.orm import Session, aliased, joinedload
 
 from kernels.verdict import Verdict
-from server.accounts.models import MailKind, Person
+from server.accounts.models import CHOSEN_MAILS, LinkPurpose, MailKind, OneTimeLink, Person
 from server.accounts.service import was_here
+from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Correction, Course, Extension, Membership, Role
 from server.courses.service import shown_at
 from server.grading.models import Job, JobKind
@@ -20,12 +21,15 @@ from server.submissions.models import Mode, Submission
 from server.talk.models import Comment, ExtensionRequest, RegradeRequest
 
 AHEAD = timedelta(days=1)
-"""How long before a deadline a reminder goes out, and after an occasion its e-mail is still sent."""
+"""How long before a deadline a reminder goes out."""
+
+LASTS = timedelta(days=3)
+"""How long after an occasion its e-mail is still sent. A reminder isn't sent after the deadline."""
 
 LONG = timedelta(minutes=10)
 """A student who waited shorter for a verdict saw it on the page."""
 
-_OLDEST = timedelta(days=4)
+_OLDEST = timedelta(days=7)
 """Submissions before that are not looked at."""
 
 
@@ -35,6 +39,7 @@ class Occasion:
 
     at: when it happened; for a deadline, a day before it
     subject: what happened, in a few words; path: of the page about it
+    link: the one-time link to send instead of a page
     """
 
     person: Person
@@ -43,11 +48,14 @@ class Occasion:
     at: datetime
     subject: str
     path: str
+    link: int | None = None
 
 
 def occasions(session: Session, now: datetime) -> Iterator[Occasion]:
-    """All of the last day, also those already told, for people who want this kind of e-mail."""
-    for read in (_comments, _regrade_requests, _extension_requests, _results, _deadlines):
+    """All of the last days, also those already told, for people who want this kind of e-mail."""
+    for read in (
+        _links, _comments, _regrade_requests, _extension_requests, _results, _changed_verdicts, _grades, _deadlines
+    ):  # fmt: skip
         for occasion in read(session, now):
             if wants(occasion.person, occasion.kind):
                 yield occasion
@@ -55,15 +63,41 @@ def occasions(session: Session, now: datetime) -> Iterator[Occasion]:
 
 def wants(person: Person, kind: MailKind) -> bool:
     """Whether the person gets e-mails of this kind. Course staff don't vouch for an address that joined with a code."""
-    reachable = person.proven_at is not None and person.disabled_at is None and person.erased_at is None
-    return reachable and kind not in person.mails_off.split()
+    if person.disabled_at is not None or person.erased_at is not None:
+        return False
+    return kind not in CHOSEN_MAILS or (person.proven_at is not None and kind not in person.mails_off.split())
+
+
+def is_over(link: OneTimeLink, now: datetime) -> bool:
+    """Whether a link that someone asked to send isn't wanted any more."""
+    return link.used_at is not None or link.expires_at <= now
+
+
+def _links(session: Session, now: datetime) -> Iterator[Occasion]:
+    query = (
+        select(OneTimeLink)
+        .where(OneTimeLink.by_mail, OneTimeLink.created_at > now - LASTS)
+        .options(joinedload(OneTimeLink.person))
+    )
+    for link in session.scalars(query):
+        if not is_over(link, now):
+            yield Occasion(
+                link.person, MailKind.ACCESS, f"{link.purpose.value} {link.id}", link.created_at,
+                _ACCESS[link.purpose], "", link.id,
+            )  # fmt: skip
+
+
+_ACCESS = {
+    LinkPurpose.INVITATION: "Choose a password for your Tilelab account",
+    LinkPurpose.RESET: "Set a new password for Tilelab",
+}
 
 
 def _comments(session: Session, now: datetime) -> Iterator[Occasion]:
     query = (
         select(Comment)
         .join(Comment.submission)
-        .where(Comment.news_since > now - AHEAD)
+        .where(Comment.news_since > now - LASTS)
         .options(joinedload(Comment.submission).options(*_WHOSE))
     )
     for comment in session.scalars(query):
@@ -79,7 +113,7 @@ def _regrade_requests(session: Session, now: datetime) -> Iterator[Occasion]:
     query = (
         select(RegradeRequest)
         .join(RegradeRequest.submission)
-        .where(RegradeRequest.answered_at > now - AHEAD)
+        .where(RegradeRequest.answered_at > now - LASTS)
         .options(joinedload(RegradeRequest.submission).options(*_WHOSE))
     )
     for request in session.scalars(query):
@@ -94,7 +128,7 @@ def _regrade_requests(session: Session, now: datetime) -> Iterator[Occasion]:
 def _extension_requests(session: Session, now: datetime) -> Iterator[Occasion]:
     query = (
         select(ExtensionRequest)
-        .where(ExtensionRequest.answered_at > now - AHEAD)
+        .where(ExtensionRequest.answered_at > now - LASTS)
         .options(
             joinedload(ExtensionRequest.person), joinedload(ExtensionRequest.assignment).joinedload(Assignment.course)
         )
@@ -120,7 +154,7 @@ def _results(session: Session, now: datetime) -> Iterator[Occasion]:
             Submission.mode == Mode.RANK,
             Submission.verdict != Verdict.SYSTEM_ERROR,
             Job.kind == JobKind.SUBMISSION,
-            Job.ended_at > now - AHEAD,
+            Job.ended_at > now - LASTS,
         )
         .options(*_WHOSE)
     )
@@ -130,6 +164,98 @@ def _results(session: Session, now: datetime) -> Iterator[Occasion]:
                 submission.person, MailKind.RESULTS, f"result {submission.id}", ended_at,
                 _subject(submission.assignment, "Result"), f"/submissions/{submission.public_id}",
             )  # fmt: skip
+
+
+def _changed_verdicts(session: Session, now: datetime) -> Iterator[Occasion]:
+    """Verdicts that a regrade changed, one e-mail for all of a person."""
+    old = aliased(Job)
+    for event, assignment in _events(session, now, "assignment.regraded"):
+        first, last = event.detail.get("first"), event.detail.get("last")
+        if first is None or last is None:
+            continue
+        before = (
+            select(func.max(old.id))
+            .where(old.submission_id == Submission.id, old.id < first, old.verdict != Verdict.SYSTEM_ERROR)
+            .correlate(Submission)
+            .scalar_subquery()
+        )
+        query = (
+            select(Submission, Job.ended_at)
+            .join(Job, Job.id == Submission.judged_job_id)
+            .join(old, old.id == before)
+            .where(
+                Submission.assignment_id == assignment.id,
+                Submission.mode == Mode.RANK,
+                Job.id.between(first, last),
+                Job.verdict.not_in((old.verdict, Verdict.SYSTEM_ERROR)),
+            )
+            .options(*_WHOSE)
+        )
+        for submission, ended_at in session.execute(query):
+            at = event.at if ended_at is None else max(event.at, ended_at)
+            yield Occasion(
+                submission.person, MailKind.RESULTS, f"regrade {event.id}", at,
+                _subject(assignment, "New verdict after a regrade"), _page(assignment),
+            )  # fmt: skip
+
+
+def _grades(session: Session, now: datetime) -> Iterator[Occasion]:
+    """Grades that course staff no longer hold back or changed by hand, the latest event of each."""
+    found: dict[tuple[int, int], Occasion] = {}
+    for event, assignment in _events(session, now, *_SETTINGS, _CORRECTED):
+        if assignment.grades_held:
+            continue
+        if event.action == _CORRECTED:
+            what, people = "Course staff changed your grade", [session.get_one(Person, event.detail["person"])]
+        elif event.detail.get("grades_held") == [True, False]:
+            what, people = "Your grade is released", list(session.scalars(_submitters(assignment)))
+        else:
+            continue
+        query = select(Correction.person_id).where(Correction.assignment_id == assignment.id, Correction.held)
+        held = set(session.scalars(query))
+        for person in people:
+            if person.id not in held:
+                found[assignment.id, person.id] = Occasion(
+                    person, MailKind.RESULTS, f"grade {event.id}", event.at, _subject(assignment, what),
+                    _page(assignment),
+                )  # fmt: skip
+    yield from found.values()
+
+
+def _submitters(assignment: Assignment) -> Select[Person]:
+    handed_in = select(Submission.person_id).where(
+        Submission.assignment_id == assignment.id, Submission.mode == Mode.RANK
+    )
+    return (
+        select(Person)
+        .join(Membership, Membership.person_id == Person.id)
+        .where(
+            Membership.course_id == assignment.course_id,
+            Membership.role == Role.STUDENT,
+            Membership.dropped_at.is_(None),
+            Person.id.in_(handed_in),
+        )
+    )
+
+
+_SETTINGS, _CORRECTED = ("assignment.changed", "assignment.deadline_moved"), "grades.corrected"
+
+
+def _events(session: Session, now: datetime, *actions: str) -> Iterator[tuple[AuditEvent, Assignment]]:
+    """What the audit recorded about assignments of courses that aren't archived."""
+    query = (
+        select(AuditEvent)
+        .join(Course, Course.id == AuditEvent.course_id)
+        .where(AuditEvent.at > now - LASTS, AuditEvent.action.in_(actions), Course.archived_at.is_(None))
+        .order_by(AuditEvent.id)
+    )
+    for event in session.scalars(query):
+        every = session.scalars(
+            select(Assignment).where(Assignment.course_id == event.course_id).options(joinedload(Assignment.course))
+        )
+        for assignment in every:
+            if event.subject == f"assignment {assignment.name}":
+                yield event, assignment
 
 
 def _deadlines(session: Session, now: datetime) -> Iterator[Occasion]:

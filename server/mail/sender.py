@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import smtplib
 import ssl
 import threading
@@ -11,21 +12,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from email.charset import QP, Charset
-from email.header import Header
-from email.message import Message
-from email.utils import format_datetime
-from urllib.parse import urlsplit
 
-from sqlalchemy import Engine, Select, delete, select, update
+from sqlalchemy import Engine, Select, and_, delete, or_, select, update
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
 
 from kernels.wording import plural
-from server.accounts.models import Person
+from server.accounts.links import link_to_send
+from server.accounts.models import CHOSEN_MAILS, MailKind, OneTimeLink, Person
 from server.database.engine import DatabaseUnavailable, Sessions, readers, sessions
 from server.database.upsert import insert_into
+from server.mail.message import Letter, message
 from server.mail.models import Mail
-from server.mail.occasions import AHEAD, Occasion, occasions, wants
+from server.mail.occasions import AHEAD, LASTS, Occasion, is_over, occasions, wants
 from server.settings import MailServer
 from server.text import storable
 
@@ -41,15 +40,6 @@ _OF_ONE = (smtplib.SMTPRecipientsRefused, smtplib.SMTPDataError, smtplib.SMTPNot
 """Errors about one e-mail or its address. After others, the rest of the round can't be sent either."""
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    id: int
-    made_at: datetime
-    address: str
-    subject: str
-    path: str
 
 
 @dataclass(slots=True)
@@ -71,7 +61,7 @@ class Mailer:
             try:
                 self.round(datetime.now(UTC))
             except (DatabaseUnavailable, DBAPIError, OSError, smtplib.SMTPException) as error:
-                logger.warning("e-mails wait: %s", self._reason(error))
+                logger.warning("e-mails wait: %s", failure_text(self.server, error))
             stop.wait(ROUND_SECONDS)
 
     def round(self, now: datetime) -> int:
@@ -83,7 +73,7 @@ class Mailer:
         if not self._any_due(now):
             return 0
         count = 0
-        with _connected(self.server) as connection:
+        with connected(self.server) as connection:
             while letter := self._claim(now + timedelta(seconds=time.monotonic() - begun)):
                 count += self._send(connection, letter, now)
         return count
@@ -91,10 +81,13 @@ class Mailer:
     def _write_down(self, found: Sequence[Occasion], now: datetime) -> None:
         with self._write.begin() as session:
             session.execute(delete(Mail).where(Mail.made_at < now - KEPT))
-            late = update(Mail).where(Mail.next_at.is_not(None), Mail.made_at <= now - AHEAD)
+            over = or_(Mail.made_at <= now - LASTS, and_(Mail.kind == MailKind.DEADLINES, Mail.made_at <= now - AHEAD))
+            late = update(Mail).where(Mail.next_at.is_not(None), over)
             given_up = session.execute(late.values(next_at=None).returning(Mail.id)).all()
             if given_up:
-                logger.warning("%s given up after a day", plural(len(given_up), "e-mail"))
+                logger.warning(
+                    "%s given up, because the mail server took none in time", plural(len(given_up), "e-mail")
+                )
             theirs = select(Mail.person_id, Mail.reference).where(
                 Mail.person_id.in_({occasion.person.id for occasion in found})
             )
@@ -105,7 +98,7 @@ class Mailer:
                     {
                         "person_id": occasion.person.id, "kind": occasion.kind, "reference": occasion.reference,
                         "subject": storable(occasion.subject)[:300], "path": occasion.path, "made_at": occasion.at,
-                        "next_at": now, "tries": 0,
+                        "link_id": occasion.link, "key": secrets.token_urlsafe(24), "next_at": now, "tries": 0,
                     }
                     for occasion in new
                 ]  # fmt: skip
@@ -119,17 +112,16 @@ class Mailer:
         """The next due e-mail. It is due again later, in case this try fails or this process is killed."""
         with self._write.begin() as session:
             while mail := session.scalar(_due(now).with_for_update(skip_locked=True)):
-                person = session.get_one(Person, mail.person_id)
-                if wants(person, mail.kind):
+                if letter := _written(session, mail, now):
                     mail.next_at = now + min(_FIRST_PAUSE * 2**mail.tries, _LONGEST_PAUSE)
                     mail.tries += 1
-                    return Letter(mail.id, mail.made_at, person.email, mail.subject, mail.path)
+                    return letter
                 mail.next_at = None
         return None
 
     def _send(self, connection: smtplib.SMTP, letter: Letter, now: datetime) -> bool:
         try:
-            content = self.message(letter)
+            content = message(letter, self.server.sender, self.public_url)
         except Exception:
             logger.exception("e-mail %d can't be written; it is given up", letter.id)
             self._end(letter)
@@ -146,39 +138,30 @@ class Mailer:
         with self._write.begin() as session:
             session.execute(update(Mail).where(Mail.id == letter.id).values(sent_at=sent_at, next_at=None))
 
-    def message(self, letter: Letter) -> bytes:
-        """The e-mail itself. A repeated try has the same Message-ID, so mail programs show it once.
 
-        `EmailMessage` reads encoded words in a header's value. Some versions of Python write their line feeds as new
-        headers. `Header` only encodes.
-        """
-        message = Message()
-        message["From"] = f"Tilelab <{self.server.sender}>"
-        # As raw bytes: a whole address must not become an encoded word.
-        message["To"] = letter.address.encode().decode("ascii", "surrogateescape")
-        message["Subject"] = Header(" ".join(letter.subject.split()), "utf-8", header_name="Subject").encode()
-        message["Date"] = format_datetime(datetime.now(UTC))
-        host = urlsplit(self.public_url).hostname
-        message["Message-ID"] = f"<tilelab-{letter.id}-{letter.made_at:%Y%m%d%H%M%S}@{host}>"
-        message["Auto-Submitted"] = "auto-generated"
-        charset = Charset("utf-8")
-        charset.body_encoding = QP
-        message.set_payload(
-            f"{' '.join(letter.subject.split())}\n\n{self.public_url}{letter.path}\n\n"
-            "--\nThe titles of the course and the assignment are by its course staff. Tilelab never asks for your "
-            f"password by e-mail.\nChoose which e-mails you get: {self.public_url}/account\n",
-            charset,
+def failure_text(server: MailServer, error: Exception) -> str:
+    """Why the mail server can't be used, in one line for operators."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        place, why = f"{server.host}:{server.port}", error.verify_message.rstrip(".")
+        return (
+            f"the certificate of {place} is not trusted: {why}. Set TILELAB_SMTP_HOST to a name in the "
+            "certificate. If your university has its own authority, set SSL_CERT_FILE to its certificate."
         )
-        return message.as_bytes(policy=message.policy.clone(linesep="\r\n"))
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
 
-    def _reason(self, error: Exception) -> str:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            place, why = f"{self.server.host}:{self.server.port}", error.verify_message.rstrip(".")
-            return (
-                f"the certificate of {place} is not trusted: {why}. Set TILELAB_SMTP_HOST to a name in the "
-                "certificate. If your university has its own authority, set SSL_CERT_FILE to its certificate."
-            )
-        return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+
+def _written(session: Session, mail: Mail, now: datetime) -> Letter | None:
+    """The e-mail to send; None if it isn't wanted any more."""
+    person, path = session.get_one(Person, mail.person_id), mail.path
+    if not wants(person, mail.kind):
+        return None
+    if mail.kind is MailKind.ACCESS:
+        link = None if mail.link_id is None else session.get(OneTimeLink, mail.link_id)
+        if link is None or is_over(link, now):
+            return None
+        path = link_to_send(session, link, now)
+    key = mail.key if mail.kind in CHOSEN_MAILS else ""
+    return Letter(mail.id, mail.made_at, mail.kind, person.email, mail.subject, path, key)
 
 
 def _options(address: str) -> Sequence[str]:
@@ -190,12 +173,13 @@ def _due(now: datetime) -> Select[Mail]:
 
 
 @contextmanager
-def _connected(server: MailServer) -> Iterator[smtplib.SMTP]:
+def connected(server: MailServer, seconds: float = _SECONDS) -> Iterator[smtplib.SMTP]:
+    """A connection to the mail server, signed in. seconds: for each wait; raises OSError or SMTPException."""
     trusted = ssl.create_default_context()
     if server.tls == "tls":
-        connection: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=_SECONDS, context=trusted)
+        connection: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=seconds, context=trusted)
     else:
-        connection = smtplib.SMTP(server.host, server.port, timeout=_SECONDS)
+        connection = smtplib.SMTP(server.host, server.port, timeout=seconds)
     with connection:
         if server.tls == "starttls":
             connection.starttls(context=trusted)

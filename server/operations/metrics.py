@@ -27,7 +27,7 @@ from server.fleet.service import known_workers, slots
 from server.grading.models import Attempt, AttemptOutcome, Job, Result, Step, StepState
 from server.grading.queue_order import IN_FLIGHT, OLDEST, QUEUED, queues_with
 from server.lti.models import LtiScore
-from server.mail.models import Mail
+from server.mail.queries import mail_state
 from server.operations.presence import InRedis
 from server.recording.origin import Distrust
 from server.settings import FREE_MB
@@ -316,9 +316,9 @@ def _emails(session: Session) -> Metric:
     family = GaugeMetricFamily(
         "tilelab_emails", "E-mails of the last 30 days that wait, or that were tried and given up.", labels=["state"]
     )
-    given_up = Mail.next_at.is_(None) & Mail.sent_at.is_(None) & (Mail.tries > 0)
-    for state, which in (("waiting", Mail.next_at.is_not(None)), ("failed", given_up)):
-        family.add_metric([state], session.scalar(select(func.count(Mail.id)).where(which)) or 0)
+    found = mail_state(session)
+    family.add_metric(["waiting"], found.waiting)
+    family.add_metric(["failed"], found.failed)
     return family
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from flask import Blueprint, Response, jsonify, render_template, request
 
-from server.accounts.access import admin
+from server.accounts.access import admin, nothing_here
 from server.accounts.models import Person
 from server.accounts.views import go
 from server.audit.service import note
@@ -19,6 +19,7 @@ from server.grading.refusals import RefusedResult, recent_refusals
 from server.http.forms import number_of
 from server.http.problems import Refused
 from server.http.site import site
+from server.mail.queries import MailState, ask_for_test, mail_state
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError
 from worker.contract.fleet import Wanted
 
@@ -30,6 +31,7 @@ class FleetPage:
     seen: FleetStatus
     contradictions: Sequence[Contradiction]
     refusals: Sequence[RefusedResult]
+    mails: MailState
     now: datetime
 
 
@@ -69,6 +71,17 @@ def tell_worker(worker: str) -> Response:
     return go("/fleet?notice=worker-told")
 
 
+@fleet.post("/fleet/mail")
+def send_test_mail() -> Response:
+    """Let the mailer send an e-mail to the operator who asks."""
+    who = admin()
+    if site().settings.mail is None:
+        raise nothing_here()
+    with site().sessions.begin() as session:
+        ask_for_test(session, session.get_one(Person, who.id))
+    return go("/fleet?notice=mail-asked")
+
+
 @fleet.get("/fleet/audit")
 def show_audit() -> str:
     """Show the audit of the whole server: workers, accounts, and whatever belongs to no course."""
@@ -84,4 +97,6 @@ def _page() -> FleetPage:
     now = datetime.now(UTC)
     with site().readers.begin() as session:
         seen = read_fleet(session, site().settings.redis_url, now)
-        return FleetPage(seen, recent_contradictions(session, now), recent_refusals(session, now), now)
+        return FleetPage(
+            seen, recent_contradictions(session, now), recent_refusals(session, now), mail_state(session), now
+        )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.accounts.links import create_link, path_of
+from server.accounts.links import ask_for_mail, create_link, end_links, path_of
 from server.accounts.models import LinkPurpose, Person
 from server.audit.service import note
 from server.courses.models import Course, Membership
@@ -35,10 +35,10 @@ def hand_out(session: Session, course: Course, actor: Person | None, person: Per
 
     actor: None for the command line, whose users are operators
     """
-    purpose = LinkPurpose.INVITATION if person.password is None else LinkPurpose.RESET
     why = _why_not(session, actor, person)
     if why:
         raise CourseError(why)
+    purpose = LinkPurpose.INVITATION if person.password is None else LinkPurpose.RESET
     token = create_link(session, person, purpose, None if actor is None else actor.id)
     note(session, actor, f"{purpose.value}.created", f"person {person.id}", course_id=course.id)
     return HandedOut(person.name, person.email, purpose, path_of(purpose, token))
@@ -46,6 +46,20 @@ def hand_out(session: Session, course: Course, actor: Person | None, person: Per
 
 def invite_all(session: Session, course: Course, actor: Person | None) -> list[HandedOut]:
     """Create invitations for all members without a password, except members whom only others may invite."""
+    return [hand_out(session, course, actor, person) for person in _uninvited(session, course, actor)]
+
+
+def mail_all(session: Session, course: Course, actor: Person | None) -> list[Person]:
+    """Let the mailer send an invitation to each of these. Earlier invitations stop working."""
+    people = _uninvited(session, course, actor)
+    for person in people:
+        end_links(session, person.id, LinkPurpose.INVITATION)
+        ask_for_mail(session, person, LinkPurpose.INVITATION, None if actor is None else actor.id)
+        note(session, actor, "invitation.created", f"person {person.id}", course_id=course.id, by_mail=True)
+    return people
+
+
+def _uninvited(session: Session, course: Course, actor: Person | None) -> list[Person]:
     query = (
         select(Person)
         .join(Membership, Membership.person_id == Person.id)
@@ -60,7 +74,7 @@ def invite_all(session: Session, course: Course, actor: Person | None) -> list[H
     )
     people = session.scalars(query).all()
     barred = barriers(session, actor, [person.id for person in people])
-    return [hand_out(session, course, actor, person) for person in people if person.id not in barred]
+    return [person for person in people if person.id not in barred]
 
 
 def _why_not(session: Session, actor: Person | None, person: Person) -> str:

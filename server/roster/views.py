@@ -13,6 +13,7 @@ from flask import Response, render_template, request
 from sqlalchemy.orm import Session
 
 from kernels.csv_tables import written
+from server.accounts.access import nothing_here
 from server.accounts.models import Person
 from server.acts.act import Act, Target
 from server.acts.by_form import change_by_form
@@ -26,7 +27,7 @@ from server.enrolment.course_invitations import invitations_in, withdraw
 from server.http.forms import Form, filled, sent
 from server.http.site import site, site_address
 from server.roster.csv_file import MOST_BYTES, MOST_LINES, Read, Unreadable, decoded, read_roster
-from server.roster.invitations import HandedOut, hand_out, invite_all
+from server.roster.invitations import HandedOut, hand_out, invite_all, mail_all
 from server.roster.members import CHANGE, DROP, RESTORE, ROLES
 from server.roster.plan import Plan, carry_out, make_plan
 from server.roster.service import (
@@ -156,6 +157,17 @@ def make_invitations(slug: str) -> Response:
         links = invite_all(session, the_course(session, course), acting(session))
     rows = ([link.email, link.name, f"{site_address()}{link.path}"] for link in links)
     return csv_answer(written(("email", "name", "link"), rows), f"{course.slug}-invitations.csv")
+
+
+@staff.post("/roster/invitations/mail")
+def mail_invitations(slug: str) -> Response:
+    """Let the mailer send an invitation to each member without a password."""
+    course = instructor_of(slug)
+    if site().settings.mail is None:
+        raise nothing_here()
+    with site().sessions.begin() as session:
+        mail_all(session, the_course(session, course), acting(session))
+    return back("staff.show_roster", slug, "invitations-mailed")
 
 
 @staff.post("/roster/invited/<int(max=9007199254740991):number>/withdraw")

@@ -62,7 +62,7 @@ class WorkerRecord:
     """A worker's report about itself, sent with every heartbeat.
 
     id: host, process and a random part; new at each start
-    reason: for its state, such as the last system error; may be ""
+    reason: why it is out; otherwise what an operator should know, such as missing isolation; may be ""
     device_classes: of its GPUs, each with the architecture to compile for
     beat: time of the heartbeat, by the clock of Redis, in seconds since 1970
     """

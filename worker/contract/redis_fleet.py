@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,6 +19,9 @@ from worker.contract.fleet import Wanted, WorkerRecord, WorkerState
 
 KEPT_SECONDS = 3600
 """How long the record of a silent worker stays."""
+
+CLOCK_SECONDS = 5.0
+"""How much the clocks of two machines may differ."""
 
 _WANTED_SECONDS = 24 * 3600
 # A student's kernel with random verdicts must not keep workers testing themselves.
@@ -43,8 +47,7 @@ class RedisFleet:
         # Redis may have lost an operator's order, but a drained worker still remembers it
         draining = record.state in {WorkerState.DRAINING, WorkerState.DRAINED, WorkerState.OUT}
         key = _wanted_key(record.id)
-        # A heartbeat's time comes from Redis's clock, because workers' clocks may differ.
-        text = json.dumps(to_plain(replace(record, beat=self.now())), separators=(",", ":"))
+        text = json.dumps(to_plain(self._timed(record)), separators=(",", ":"))
         with broker_errors(self._client), self._client.pipeline(transaction=True) as together:
             together.sadd(_BOARD, record.id)
             together.set(_record_key(record.id), text, ex=KEPT_SECONDS)
@@ -58,6 +61,17 @@ class RedisFleet:
             return Wanted.TEST
         return Wanted.DRAIN if wanted == Wanted.DRAIN or (draining and wanted is None) else Wanted.WORK
 
+    def _timed(self, record: WorkerRecord) -> WorkerRecord:
+        """The record with the time of Redis's clock, because workers' clocks may differ. It says if this one does."""
+        begun = time.time()
+        beat = self.now()
+        ahead = (begun + time.time()) / 2 - beat
+        if abs(ahead) < CLOCK_SECONDS:
+            return replace(record, beat=beat)
+        order = "ahead of" if ahead > 0 else "behind"
+        wrong = f"The clock of this machine is {abs(ahead):.0f} s {order} Redis's. Let NTP set it."
+        return replace(record, beat=beat, reason=f"{record.reason} {wrong}".strip())
+
     def _orders(self, worker: str) -> tuple[object, object]:
         with broker_errors(self._client):
             wanted, test = self._client.mget([_wanted_key(worker), _test_key(worker)])
@@ -66,6 +80,11 @@ class RedisFleet:
     def leave(self, worker: str) -> None:
         with broker_errors(self._client):
             self._client.delete(_record_key(worker), _wanted_key(worker), _test_key(worker))
+
+    @property
+    def unreadable(self) -> frozenset[str]:
+        """Workers whose records this version can't read, as `workers` found them last."""
+        return frozenset(self._unreadable)
 
     def workers(self) -> Sequence[WorkerRecord]:
         with broker_errors(self._client):
@@ -117,7 +136,7 @@ def _test_key(worker: str) -> str:
 def _record(worker: str, text: object) -> WorkerRecord:
     if not isinstance(text, str) or len(text) > _RECORD_BYTES:
         raise ValueError("too long")
-    record = from_plain(WorkerRecord, json.loads(text))
+    record = from_plain(WorkerRecord, json.loads(text), lenient=True)
     if record.id != worker:
         raise ValueError(f"{worker} reports for another worker")
     return record

@@ -18,10 +18,15 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fitness:
-    """The tests' result. problems: reasons why the worker must not grade; empty if it is fit."""
+    """The tests' result.
+
+    problems: reasons why the worker must not grade; empty if it is fit
+    gaps: missing isolation, if its operator permits that
+    """
 
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
 
 
 Test = Callable[[Progress], Fitness]
@@ -41,6 +46,12 @@ class DeviceTests:
         return Fitness(
             tuple(f"{device}: {problem}" for device, result in found for problem in _problems(result)),
             tuple(f"{device}: {warning}" for device, result in found for warning in result.warnings),
+            tuple(
+                f"{device}: {held.step}: {gap}"
+                for device, result in found
+                for held in result.isolation
+                for gap in held.gaps
+            ),
         )
 
     def _devices(self) -> Iterator[tuple[str, LocalGrader]]:

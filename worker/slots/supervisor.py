@@ -8,7 +8,7 @@ import secrets
 import socket
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import version
@@ -99,6 +99,7 @@ class WorkerParent:
     _reporter: FleetReporter = field(init=False)
     _begun: float = field(default_factory=time.time)
     _fit: bool = False
+    _gaps: str = ""
     _doubt: str = ""
     _testing: Testing | None = None
     _wanted: Wanted = Wanted.WORK
@@ -146,7 +147,7 @@ class WorkerParent:
                 account.as_seen(state, there=self._supervisor.has(name)) for name, account in self._accounts.items()
             ),
             started=self._begun,
-            reason=self._out,
+            reason=self._out or self._gaps,
             device_classes={gpu.device_class: gpu.arch for gpu in gpus},
             versions=_versions(gpus[0].driver if gpus else ""),
         )
@@ -171,6 +172,7 @@ class WorkerParent:
 
     def _tested(self, fitness: Fitness) -> None:
         self._testing = None
+        self._gaps = _accepted(fitness.gaps)
         for warning in fitness.warnings:
             self.output.say(f"warning: {warning}", "warning")
         # A worker in doubt was fit before. It stays up in the state `out`, which shows the reason.
@@ -302,6 +304,16 @@ def _named(slot: Slot) -> str:
 
 
 @cache
+def _accepted(gaps: Sequence[str]) -> str:
+    """What operators read about missing isolation that --allow-missing-isolation permits."""
+    if not gaps:
+        return ""
+    return (
+        f"Isolation is missing ({'; '.join(gaps)[:_LONGEST_REASON]}), so a hostile submission may harm this machine. "
+        "Repair it, or let only people submit whom you trust."
+    )
+
+
 def _versions(driver: str) -> Mapping[str, str]:
     found = {"tilelab": version("tilelab"), "python": platform.python_version()}
     return {**found, "driver": driver} if driver else found

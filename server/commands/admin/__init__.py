@@ -16,6 +16,7 @@ _VERBS: Mapping[str, str] = {
     "comments": "Answer questions of students, comment on submissions.",
     "copies": "List identical and similar submissions of an assignment.",
     "course": "Create and change courses, enrol people, create assignments.",
+    "doctor": "Check the deployment: say what is wrong and what to do next.",
     "exercise": "Add exercises to a course, prove them, publish their versions.",
     "export": "Export a course's grades.",
     "grade": "Show or correct a student's grade.",

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from kernels.csv_tables import written
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
+from kernels.wording import plural
 from server.acts.act import Target
 from server.audit.service import note
 from server.commands.acts import MEMBER, verb
@@ -20,8 +21,9 @@ from server.commands.names import course_named, on_course, person_named
 from server.commands.table_file import read_table
 from server.courses.models import Course, Membership
 from server.courses.service import hold_course
+from server.database.engine import Sessions
 from server.roster.csv_file import Read, Unreadable, read_roster
-from server.roster.invitations import invite_all
+from server.roster.invitations import invite_all, mail_all
 from server.roster.members import CHANGE, DROP, RESTORE
 from server.roster.plan import Plan, carry_out, make_plan
 from server.roster.service import membership_of, roster_csv
@@ -147,24 +149,34 @@ def back(session: Session, on: Target, _: None) -> Answer:
 
 @roster.command()
 @click.argument("course")
+@click.option("--mail", is_flag=True, help="Send each person an e-mail, and write no links.")
 @answering()
-def invitations(course: str) -> Answer:
+def invitations(course: str, mail: bool) -> Answer:
     """Create an invitation link for each person in COURSE without a password, and write them as CSV.
 
     Each link works once, for 14 days. Earlier links stop working. TILELAB_PUBLIC_URL is the portal's address for
-    browsers.
+    browsers. The dispatcher sends e-mails.
 
     \b
     Example:
       tilelab admin roster invitations cs483 > invitations.csv
+      tilelab admin roster invitations cs483 --mail
     """
     with database_in_use() as sessions:
+        if mail:
+            return _mailed(sessions, course)
         portal = read_public_url()
         with sessions.begin() as session:
             made = invite_all(session, course_named(session, course), None)
     rows = [{"email": one.email, "name": one.name, "link": f"{portal}{one.path}"} for one in made]
     text = written(("email", "name", "link"), ([*row.values()] for row in rows))
     return Answer(rows, text.replace("\r\n", "\n"))
+
+
+def _mailed(sessions: Sessions, course: str) -> Answer:
+    with sessions.begin() as session:
+        asked = [person.email for person in mail_all(session, course_named(session, course), None)]
+    return Answer([{"email": email} for email in asked], f"{plural(len(asked), 'invitation')} to send.\n")
 
 
 @roster.command()

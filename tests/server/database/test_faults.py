@@ -97,10 +97,15 @@ def test_a_file_that_is_no_database(tmp_path: Path, call: Callable[[Engine], obj
     assert "not an SQLite database" in told(f"sqlite:///{tmp_path}/notes.txt", call)
 
 
+def _refused(*_: object) -> bool:
+    raise PermissionError
+
+
 @pytest.mark.parametrize("call", [check, upgrade])
 def test_a_folder_that_is_not_writable(tmp_path: Path, call: Callable[[Engine], object], monkeypatch) -> None:
     # Root may write anywhere, and tests may run as root.
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
+    monkeypatch.setattr(Path, "is_dir", _refused)  # as in a folder that this user can't enter
     assert "can't write to the folder" in told(f"sqlite:///{tmp_path}/tilelab.db", call)
 
 

@@ -87,6 +87,12 @@ def test_a_change_goes_out_again(portal: Portal, connected: Platform, ada: int, 
     assert send(sender) == 1
     assert connected.last("ada")["gradingProgress"] == "NotReady"  # type: ignore[index]
     assert shown(connected) is None
+    correct(portal, ada, score=1.0, excused=False)
+    send(sender)
+    with portal.course.sessions.begin() as session:
+        session.delete(session.scalars(select(Correction)).one())
+    assert [send(sender), send(sender)] == [1, 0]
+    assert shown(connected) is None
 
 
 def test_what_is_held_back_stays_here(portal: Portal, connected: Platform, ada: int, sender: ScoreSender) -> None:

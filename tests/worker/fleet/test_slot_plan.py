@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from worker.gpu.locks import locked
 from worker.gpu.nvml import GpuFacts
+from worker.sandbox.limits import Isolation
+from worker.selftest.selftest import Held, SelfTest
 from worker.slots.fitness import DeviceTests
 from worker.slots.plan import PlanError, Wish, gpus_of, plan, read_queues
 from worker.slots.slot import _options
@@ -15,6 +19,18 @@ H200 = "NVIDIA H200"
 
 def gpu(index: int, name: str = H200) -> GpuFacts:
     return GpuFacts(index, name, 150_754_820_096, "9.0", f"GPU-{index}", "580.1", 1980)
+
+
+@pytest.mark.parametrize("gaps", [(), ("a gap",)])
+def test_only_missing_isolation_is_a_gap(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, gaps: tuple[str, ...]
+) -> None:
+    """A GPU that reads its process's memory, as many do, is worth a warning at the start and no more."""
+    tested = SelfTest("cpu", (), (Held("run", Isolation(True, 6, True, True), gaps),), (), ("memory", *gaps), ok=True)
+    monkeypatch.setattr(DeviceTests, "_run", lambda *_: tested)
+    found = DeviceTests((), "sm_90", tmp_path)(lambda _: None)
+    assert found.gaps == tuple(f"cpu: run: {gap}" for gap in gaps)
+    assert len(found.warnings) == 1 + len(gaps)
 
 
 def names(wish: Wish, gpus: int = 2, cores: int = 8) -> list[str]:

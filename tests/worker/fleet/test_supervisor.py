@@ -39,14 +39,15 @@ def server(redis_url):
 
 
 def test_a_worker_tells_of_itself_works_and_leaves_the_board(redis_url, board, server):
-    with working(redis_url, slots=2) as watched:
+    with working(redis_url, slots=2, test="gap") as watched:
         record = board.until(lambda it: all(slot.state is WorkerState.IDLE for slot in it.slots))
         assert record.state is WorkerState.IDLE
         assert record.pid == watched.process.pid
         assert A_WORKER.worker(record.id)
         assert [slot.name for slot in record.slots] == ["cpu-0", "cpu-1"]
         assert "tilelab" in record.versions
-        watched.wait_for("warning: a gap")
+        assert "(a gap)" in record.reason
+        watched.wait_for("warning: a warning")
         for job in range(3):
             server.send(message("ok", job))
             server.record()

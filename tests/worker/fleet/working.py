@@ -58,7 +58,11 @@ def tested(how: Any, progress: Progress) -> Fitness:
     while how == "endless":
         progress("going on")
         time.sleep(0.02)
-    return Fitness(("no isolation", "nor anything else"), ()) if how == "unfit" else Fitness((), ("a gap",))
+    return (
+        Fitness(("no isolation", "nor anything else"), ())
+        if how == "unfit"
+        else Fitness((), ("a warning",), ("a gap",) if how == "gap" else ())
+    )
 
 
 if __name__ == "__main__":

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
+from typing import Any
 
 import pytest
 
+from kernels.wire import to_plain
 from worker.contract.broker import connect_redis
 from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
 from worker.contract.redis_fleet import RedisFleet
@@ -37,6 +40,28 @@ def test_what_a_worker_tells_is_on_the_board_with_the_time_of_redis(client):
     assert one.slots == (SLOT,)
     assert one.device_classes == {"h200": "sm_90"}
     assert (one.done, one.failed) == (3, 1)
+
+
+@pytest.mark.parametrize("change", [lambda it: it.pop("versions"), lambda it: it.update(more=1)])
+def test_a_record_of_an_older_or_newer_worker_is_read(client: Any, change: Any) -> None:
+    fleet = RedisFleet(client)
+    fleet.tell(record())
+    plain = to_plain(record())
+    change(plain)
+    client.set("tilelab:worker:host-1-a", json.dumps(plain))
+    assert [each.id for each in fleet.workers()] == ["host-1-a"]
+
+
+@pytest.mark.parametrize(("ahead", "said"), [(0, False), (60, True), (-60, True)])
+def test_a_worker_reports_that_its_clock_is_wrong(
+    client: Any, monkeypatch: pytest.MonkeyPatch, ahead: float, said: bool
+) -> None:
+    now = time.time
+    monkeypatch.setattr("worker.contract.redis_fleet.time.time", lambda: now() + ahead)
+    fleet = RedisFleet(client)
+    fleet.tell(record())
+    (found,) = fleet.workers()
+    assert ("60 s" in found.reason) is said
 
 
 def test_a_record_that_cannot_be_read_is_said_once(client, caplog):

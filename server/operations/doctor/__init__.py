@@ -1,0 +1,1 @@
+"""What is wrong with a deployment: one line for each check."""
