@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.browser_sessions import end_where
 from server.accounts.models import BrowserSession, Identity, Person
-from server.acts.field import Asked, changes
+from server.acts.field import Asked, changes, fields_of
 from server.audit.service import note
 from server.fields import Text
 from server.identity_providers import DOMAIN
@@ -66,12 +66,13 @@ def settings_of(platform: LtiPlatform) -> PlatformSettings:
 
 def mistakes_in(session: Session, given: PlatformSettings, platform: LtiPlatform | None) -> dict[str, str]:
     """Mistakes by field. platform: the one that changes; None for a new one."""
-    found = {name: "Enter it." for name in ("title", "issuer", "client_id", *_ADDRESSES) if not getattr(given, name)}
+    needed = [field for field in fields_of(PlatformSettings) if field.asked.needed and not getattr(given, field.name)]
+    found = {field.name: f"Fill in “{field.asked.label}”." for field in needed}
     for name in _ADDRESSES:
         try:
             checked(getattr(given, name))
         except ProviderFault:
-            found.setdefault(name, "Enter a whole address with https.")
+            found.setdefault(name, "Enter a whole address that begins with https.")
     if wrong := next((each for each in given.domains.split() if not DOMAIN.fullmatch(each)), ""):
         found["domains"] = f"“{wrong[:80]}” isn’t a domain in small letters, like university.edu."
     same = find_platform(session, given.issuer, given.client_id)

@@ -131,7 +131,7 @@ class ScoreSender:
             return False
         except Exception:
             logger.exception("score %d can't be sent", claimed.id)
-            self._failed(claimed, ProviderFault("a fault of Tilelab, see the dispatcher's log", 400), now)
+            self._failed(claimed, ProviderFault("system error, see the dispatcher's log", 400), now)
             return False
         self._sent(claimed, now)
         return True

@@ -42,6 +42,9 @@ _STATES = (
     Shown("account-password", "/account/password", "student"),
     Shown("account-sessions", "/account/sessions", "student"),
     Shown("account-tokens", "/account/tokens", "student"),
+    _state("lti-connect", "/lti/launches/connect", "ina"),
+    _state("lti-choose", "/lti/launches/choose/choose", "ina"),
+    _state("lti-platforms-wrong", "/lti/platforms", "root", ("issuer", ""), ("token", "http://x.example")),
     Shown("start", "/"),
     Shown("home", "/", "student"),
     Shown("course", "/courses/demo/", "student"),
@@ -197,7 +200,7 @@ _STATES = (
 )
 
 _MEANT = {"demo": "gpu", "bare": "gpu", "void": "gpu", "older": "tiled", "frozen": "tiled"}
-_NO_PAGES = ("healthz", "readyz", "metrics", "state", "events", "lines")
+_NO_PAGES = ("keys", "healthz", "readyz", "metrics", "state", "events", "lines")
 _WHO = {"nobody": "", "owner": "ada", "instructor": "ina", "admin": "root"}
 
 
