@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import smtplib
-import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,6 +30,7 @@ from server.submissions.models import Submission
 from server.talk.comments import write_comment
 from tests.server.course import NOW, ACourse, later
 from tests.server.databases import ON_SQLITE
+from tests.server.mail.own_certificate import own_certificate
 from tests.server.mail.smtp import Inbox, inbox
 from tests.server.standings.results import ranked
 from tests.server.web.conftest import Portal
@@ -306,19 +306,13 @@ class Once(threading.Event):
 def test_e_mails_wait_for_a_certificate_that_is_trusted(
     course: ACourse, tls: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file = tmp_path / "own.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=tilelab",
-         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", file, "-out", tmp_path / "public.pem"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    file.write_text(file.read_text() + (tmp_path / "public.pem").read_text())
+    trusted = own_certificate(tmp_path)
     commented(course, "ada", datetime.now(UTC))
-    with inbox(tls, file) as mails:
+    with inbox(tls, tmp_path / "own.pem") as mails:
         sender = mailer(course, mails)
         sender.run(Once())
         assert f"127.0.0.1:{mails.port} is not trusted" in caplog.text
         assert [mail.tries for mail in waits(course)] == [0]
-        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "public.pem"))
+        monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
         sender.run(Once())
         assert (len(mails.received), waits(course)) == (1, [])
