@@ -22,6 +22,9 @@ from server.lti.services import Services
 from server.sign_on.fetch import ProviderFault
 
 ROUND_SECONDS = 30.0
+_REST = 30.0
+"""Seconds of rest for each second that comparing all points took, which a large site notices."""
+
 _FIRST_PAUSE = timedelta(minutes=2)
 """After a try, longer than it can take. Each pause is twice as long as the one before."""
 
@@ -69,6 +72,7 @@ class ScoreSender:
     _read: Sessions = field(init=False)
     _write: Sessions = field(init=False)
     _services: Services = field(init=False)
+    _compared: float = 0.0
 
     def __post_init__(self) -> None:
         self._read, self._write = readers(self.engine), sessions(self.engine)
@@ -81,13 +85,14 @@ class ScoreSender:
                 self.round(datetime.now(UTC), stop)
             except (DatabaseUnavailable, DBAPIError) as error:
                 logger.warning("scores wait: %s", type(error).__name__)
-            stop.wait(ROUND_SECONDS)
+            stop.wait(max(ROUND_SECONDS, _REST * self._compared))
 
     def round(self, now: datetime, stop: threading.Event | None = None) -> int:
         """Queue what changed, and send what is due. Returns how many scores were sent."""
         begun, count = time.monotonic(), 0
         with self._read.begin() as session:
             changed = changes(session)
+        self._compared = time.monotonic() - begun
         for start in range(0, len(changed), _AT_ONCE):
             with self._write.begin() as session:
                 for link, person in changed[start : start + _AT_ONCE]:

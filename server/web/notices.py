@@ -19,7 +19,7 @@ NOTICES: dict[str, str] = {
     "platform-registered": "Registered. Check its settings, then close this tab and activate Tilelab on the platform.",
     "platform-removed": "Platform removed.",
     "platform-disconnected": "Disconnected. What was sent stays on the platform.",
-    "scores-again": "Waiting grades are sent within a minute.",
+    "scores-again": "Waiting grades go out in about a minute.",
     "already-in": "You are in this course already.",
     "password-set": "Your password is set, and you are signed in.",
     "chosen": "This submission counts from now on.",

@@ -134,7 +134,7 @@ class Platform:
             if (method, parts.path) == ("POST", "/register"):
                 return self._register(headers, json.loads(body))
             if (method, parts.path) == ("GET", "/auth"):
-                return self._form(f"http://{headers['Host']}{path}")
+                return self._form(path)
         except (AssertionError, KeyError, ValueError) as error:
             self.refused.append(f"{path}: {type(error).__name__} {error}")
             return 400, {"error": "invalid_request"}, {}
@@ -167,9 +167,9 @@ class Platform:
         given = {"https://purl.imsglobal.org/spec/lti-tool-configuration": {**tool, "deployment_id": DEPLOYMENT}}
         return 201, {**said, **given, "client_id": CLIENT}, {}
 
-    def _form(self, address: str) -> Answer:
+    def _form(self, path: str) -> Answer:
         """The page that sends the browser back, for a person to send."""
-        query = {name: one for name, (one,) in parse_qs(urlsplit(address).query).items()}
+        query = {name: one for name, (one,) in parse_qs(urlsplit(path).query).items()}
         user, _, role = query["login_hint"].partition(" ")
         token = self.signed(self.said(query["nonce"], user, role or "Learner"))
         page = (
