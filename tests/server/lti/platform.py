@@ -36,6 +36,7 @@ class Platform:
     ours: gives the public keys of Tilelab
     scores: all that were taken, by line item and user; fails: gives an answer instead of taking a score, or None
     members: on each page of the roster
+    claims: of all launches; user, opens: of those that begin on its own page
     refused: why requests of ours were refused
     """
 
@@ -51,6 +52,8 @@ class Platform:
     registered: dict[str, Any] = field(default_factory=dict)
     returned: list[dict[str, Any]] = field(default_factory=list)
     claims: dict[str, Any] = field(default_factory=dict)
+    user: str = "ada"
+    opens: str = "/lti/launch"
 
     def settings(self, **changed: Any) -> dict[str, Any]:
         """The columns of its registration."""
@@ -133,6 +136,8 @@ class Platform:
                 return 200, self._about(), {}
             if (method, parts.path) == ("POST", "/register"):
                 return self._register(headers, json.loads(body))
+            if (method, parts.path) == ("GET", "/course"):
+                return 200, self._course().encode(), {"Content-Type": "text/html"}
             if (method, parts.path) == ("GET", "/auth"):
                 return self._form(path)
         except (AssertionError, KeyError, ValueError) as error:
@@ -167,11 +172,25 @@ class Platform:
         given = {"https://purl.imsglobal.org/spec/lti-tool-configuration": {**tool, "deployment_id": DEPLOYMENT}}
         return 201, {**said, **given, "client_id": CLIENT}, {}
 
+    def _course(self) -> str:
+        """A course's page there, with a launch in a frame and one in a tab. A test says where they lead."""
+        tool = self.claims[f"{CLAIM}target_link_uri"].partition("/courses")[0]
+        hidden = {**self.login(target_link_uri=f"{tool}{self.opens}"), "login_hint": self.user}
+        fields = "".join(f'<input type="hidden" name="{name}" value="{one}">' for name, one in hidden.items())
+        forms = (
+            f'<form method="post" action="{tool}/lti/login" target="{target}">{fields}'
+            f"<button>In a {where}</button></form>"
+            for where, target in (("frame", "tool"), ("tab", "_top"))
+        )
+        return f'<!doctype html><title>Course</title>{"".join(forms)}<iframe name="tool" title="Tool"></iframe>'
+
     def _form(self, path: str) -> Answer:
         """The page that sends the browser back, for a person to send."""
         query = {name: one for name, (one,) in parse_qs(urlsplit(path).query).items()}
         user, _, role = query["login_hint"].partition(" ")
-        token = self.signed(self.said(query["nonce"], user, role or "Learner"))
+        chooses = self.opens != "/lti/launch"
+        said = self.choosing(query["nonce"]) if chooses else self.said(query["nonce"], user, role or "Learner")
+        token = self.signed(said)
         page = (
             f'<form method="post" action="{html.escape(query["redirect_uri"])}"><input type="hidden" name="state" '
             f'value="{html.escape(query["state"])}"><input type="hidden" name="id_token" value="{token}">'
@@ -241,7 +260,7 @@ class Platform:
         assert said[f"{CLAIM}version"] == "1.3.0"
         assert said[f"{DL}data"] == "of-the-platform"
         self.returned += said[f"{DL}content_items"]
-        return 200, {}, {}
+        return 200, b"<!doctype html><title>Taken</title>taken", {"Content-Type": "text/html"}
 
     def last(self, user: str, item: str = "/items/1") -> dict[str, Any] | None:
         """The score that the platform shows of a user."""
