@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from server.sign_on.openid import Claims, claims_of, one_line
+from server.text import storable
 
 LONGEST_NAME = 255
 ESSENTIAL = ("nonce", "exp", "iat", "sub")
@@ -161,7 +162,8 @@ def _choice(said: Mapping[str, Any]) -> tuple[str, str]:
     return_to, types = one_line(settings.get("deep_link_return_url"), _LONGEST_ADDRESS), settings.get("accept_types")
     data = settings.get("data", "")
     takes_links = isinstance(types, list) and "ltiResourceLink" in types
-    if not return_to or not takes_links or not isinstance(data, str) or len(data) > _LONGEST_DATA:
+    usable = isinstance(data, str) and len(data) <= _LONGEST_DATA and storable(data) == data
+    if not return_to or not takes_links or not usable:
         raise LaunchFault(Fault.RETURN)
     return return_to, data
 

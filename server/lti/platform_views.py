@@ -91,9 +91,9 @@ def show_registration() -> Response:
 @lti_registration.post("")
 def register_platform() -> Response:
     """Register with the platform, and register it here."""
-    who, form = admin(), sent("configuration", "token", "domains")
+    who, form = admin(), sent("configuration", "token", "issuer", "domains")
     try:
-        settings, endpoint = described(form["configuration"])
+        settings, endpoint = described(form["configuration"], form["issuer"])
         settings = replace(settings, domains=form["domains"])
         with site().readers.begin() as session:
             # Once more after the platform knows us: then it has given us a client ID.
@@ -113,7 +113,7 @@ def register_platform() -> Response:
 
 def _registration_page(form: Form) -> Response:
     fields = {field.name: field for field in fields_of(PlatformSettings)}
-    html = render_template("lti/register.html", form=form, domains=fields["domains"])
+    html = render_template("lti/register.html", form=form, fields=fields)
     return Response(html, 200 if form.right else 422)
 
 

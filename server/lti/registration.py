@@ -18,16 +18,18 @@ _TOOL = "https://purl.imsglobal.org/spec/lti-tool-configuration"
 _PLATFORM = "https://purl.imsglobal.org/spec/lti-platform-configuration"
 
 
-def described(address: str) -> tuple[PlatformSettings, str]:
+def described(address: str, trusted: str) -> tuple[PlatformSettings, str]:
     """What a platform says about itself at an address that an operator confirmed, and where to register.
 
     Raises ProviderFault. The client ID isn't known yet.
+
+    trusted: an issuer on another host for which it may speak; "" for none
     """
     parts = urlsplit(checked(address))
     said = json_object(parts.netloc, exchange(Request(address), {parts.netloc})[1])  # noqa: S310 - checked
     issuer = one_line(said.get("issuer"), LONGEST_NAME)
-    if urlsplit(issuer).hostname != parts.hostname:
-        raise ProviderFault(f"{parts.hostname} speaks for another platform, {issuer or 'without a name'}")
+    if urlsplit(issuer).hostname != parts.hostname and (not issuer or issuer != trusted):
+        raise ProviderFault(f"{parts.hostname} speaks for the issuer {issuer or 'without a name'}")
     named = [checked(said.get(name)) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
     plain = [each for each in named if not each.startswith("https:") and urlsplit(each).netloc != parts.netloc]
     if plain:

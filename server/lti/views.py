@@ -41,8 +41,9 @@ from server.lti.platforms import find_platform
 from server.sign_on import matching
 from server.sign_on.fetch import ProviderFault
 from server.sign_on.matching import NoAccount, Why
-from server.sign_on.openid import Request, SignedTokens, with_query
+from server.sign_on.openid import Request, SignedTokens, one_line, with_query
 from server.sign_on.views import Attempt, attempt_of, cookie_of, forget, keeping
+from server.text import storable
 
 lti = Blueprint("lti", "server.lti", url_prefix="/lti")
 
@@ -50,7 +51,7 @@ _TOKENS = "tilelab_lti"
 _LOG = logging.getLogger(__name__)
 KEPT = timedelta(hours=1)
 _LAUNCHES = Limit("lti launches", 6000, timedelta(minutes=10))
-_LONGEST, _LONGEST_NONCE = 2000, 100
+_LONGEST, _LONGEST_STATE = 2000, 100
 FRAMES = frozenset({"iframe", "frame", "embed", "object"})
 _PASSED_ON = ("iss", "login_hint", "target_link_uri", "lti_message_hint", "client_id", "lti_deployment_id")
 _CONNECTABLE = frozenset({Why.UNVERIFIED, Why.UNKNOWN, Why.OTHER})
@@ -92,7 +93,7 @@ def keys() -> Response:
 @lti.route("/login", methods=["GET", "POST"])
 def login() -> Response:
     """Begin a launch: send the browser to the platform. In a frame, offer a new tab, where cookies work."""
-    given = {name: request.values.get(name, "")[:_LONGEST] for name in _PASSED_ON}
+    given = {name: storable(request.values.get(name, ""))[:_LONGEST] for name in _PASSED_ON}
     with site().readers.begin() as session:
         platform = find_platform(session, given["iss"], given["client_id"])
     if platform is None or not given["login_hint"]:
@@ -136,7 +137,7 @@ def in_frame(template: str, *, forms: str = "'self'", **values: Any) -> Response
 @lti.post("/launch")
 def launch() -> Response:
     """Take a platform's token, and go on to the page of the launch."""
-    state = request.form.get("state", "")[:_LONGEST]
+    state = request.form.get("state", "")[:_LONGEST_STATE]
     platform = _platform_of(state)
     if declined := request.form.get("error", ""):
         _LOG.info("%s declines a launch: %r", platform.title, declined[:60])
@@ -145,7 +146,7 @@ def launch() -> Response:
         count(site().sessions, _LAUNCHES, by_address(network_address()))
         said = _tokens(platform).read(request.form.get("id_token", ""), ESSENTIAL)
         found = read_launch(said, platform.deployments, site_address())
-        nonce = str(said["nonce"])[:_LONGEST_NONCE]
+        nonce = one_line(said["nonce"], _LONGEST_STATE)
     except TooOften as often:
         raise Refused(
             429, "too_often", "Too many launches", f"Try again in {often.seconds} s.",

@@ -195,8 +195,10 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     done.tokens = len(removed.all())
     # No one can have this address: mail to it goes nowhere, and create_person refuses it.
     person.email = f"erased-{person.id}@erased.invalid"
-    for table in (BrowserSession, OneTimeLink, Identity, LtiLaunch, LtiScore):
+    for table in (BrowserSession, OneTimeLink, Identity, LtiScore):
         session.execute(delete(table).where(table.person_id == person.id))
+    # Of all people, because a launch under way may name someone whose account isn't known yet.
+    session.execute(delete(LtiLaunch))
     session.execute(delete(RateCount).where(RateCount.subject.in_(counted)))
     viewed = update(BrowserSession).where(BrowserSession.viewing_id == person.id)
     session.execute(viewed.values(viewing_id=None, viewing_course_id=None))

@@ -24,6 +24,7 @@ from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
 from server.http.site import site, site_address
 from server.identity_providers import Provider, SignOn
+from server.lti.platforms import platforms
 from server.sign_on import matching
 from server.sign_on.fetch import ProviderFault
 from server.sign_on.matching import NoAccount, Why
@@ -175,13 +176,14 @@ def sign_out_there(name: str) -> Response:
 @sign_on.get("/account/sign-on")
 def identities() -> Response:
     who = viewer()
-    if not site().settings.sign_on.providers:
-        raise nothing_here()
     with site().readers.begin() as session:
         known = {each.issuer: each for each in matching.identities_of(session, who.id)}
         only = _is_only_way_in(session, session.get_one(Person, who.id))
+        there = [(each.title, known[each.people]) for each in platforms(session) if each.people in known]
     rows = [(each, known.get(each.issuer)) for each in site().settings.sign_on.providers]
-    return page("sign_on/identities.html", filled({}), rows=rows, only=only)
+    if not rows and not there:
+        raise nothing_here()
+    return page("sign_on/identities.html", filled({}), rows=rows, platforms=there, only=only)
 
 
 @sign_on.post("/account/sign-on/<int(max=9007199254740991):number>/disconnect")
@@ -202,7 +204,7 @@ def disconnect(number: int) -> Response:
 
 def _is_only_way_in(session: Session, person: Person) -> bool:
     """Whether the person couldn't sign in without the one identity."""
-    known = {each.issuer for each in site().settings.sign_on.providers}
+    known = {each.issuer for each in site().settings.sign_on.providers} | {each.people for each in platforms(session)}
     usable = [each for each in matching.identities_of(session, person.id) if each.issuer in known]
     return not _signs_in_with_password(person) and len(usable) < 2
 

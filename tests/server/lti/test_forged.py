@@ -40,6 +40,8 @@ CHANGED: dict[str, tuple[str, dict[str, Any]]] = {
     "a subject of two lines": ("token", {"sub": "u-ada\nadmin"}),
     "no nonce": ("token", {"nonce": None}),
     "another launch's nonce": ("over", {"nonce": "x" * 43}),
+    "a nonce that no database stores": ("over", {"nonce": "\0"}),
+    "a nonce without end": ("over", {"nonce": "x" * 999}),
     "a nonce in a list": ("over", {"nonce": ["x"]}),
     "another deployment": ("deployment", {f"{CLAIM}deployment_id": "deployment-2"}),
     "no deployment": ("deployment", {f"{CLAIM}deployment_id": None}),
@@ -73,6 +75,12 @@ CHANGED: dict[str, tuple[str, dict[str, Any]]] = {
     "a choice of files": ("return", {
         f"{CLAIM}message_type": "LtiDeepLinkingRequest",
         f"{DL}deep_linking_settings": {"deep_link_return_url": "https://x.example", "accept_types": ["file"]},
+    }),
+    "a choice with what no database stores": ("return", {
+        f"{CLAIM}message_type": "LtiDeepLinkingRequest",
+        f"{DL}deep_linking_settings": {
+            "deep_link_return_url": "https://x.example", "accept_types": ["ltiResourceLink"], "data": "\0",
+        },
     }),
     "a choice by a student": ("student", {
         f"{CLAIM}message_type": "LtiDeepLinkingRequest",
@@ -205,14 +213,20 @@ def test_two_platforms_are_not_mixed_up(portal: Portal, connected: Platform) -> 
 
 
 def test_only_registered_platforms_begin_a_launch(portal: Portal, connected: Platform) -> None:
-    for changed in ({"iss": "https://evil.example"}, {"client_id": "other"}, {"login_hint": None}, {"iss": None}):
+    for changed in (
+        {"iss": "\0"},
+        {"iss": "https://evil.example"},
+        {"client_id": "other"},
+        {"login_hint": None},
+        {"iss": None},
+    ):
         answer = stranger(portal).get("/lti/login", query_string=connected.login(**changed))
         assert code(answer) == "lti_platform", changed
 
 
 def test_states_that_nobody_made_are_refused(portal: Portal, connected: Platform) -> None:
     token = connected.signed(connected.said("x" * 43))
-    for state in ("", "1", "x.1", "x.99", "é.1", "x" * 9999, "a.-1"):
+    for state in ("", "1", "x.1", "\0.1", "x" * 200 + ".1", "x.99", "é.1", "x" * 9999, "a.-1"):
         answer = followed(stranger(portal), posted(stranger(portal), state, token))
         assert code(answer) == "lti_over", state
     assert not entered(portal)

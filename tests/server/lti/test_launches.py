@@ -216,6 +216,19 @@ def test_an_operator_connects_nothing(portal: Portal, connected: Platform) -> No
     assert identities(portal) == {}
 
 
+def test_a_person_disconnects_a_platform(portal: Portal, connected: Platform) -> None:
+    assert client_of(portal, "bob").get("/account/sign-on").status_code == 404
+    browser, _ = launched(portal, connected)
+    (number,) = portal.course.rows(select(Identity.id))
+    assert "only way in" in browser.page("/account/sign-on")
+    assert browser.post_form(f"/account/sign-on/{number}/disconnect").status_code == 409
+    with portal.course.sessions.begin() as session:
+        service.set_password(session, session.scalars(select(Person).where(Person.name == "Ada")).one(), PASSWORD)
+    browser = client_of(portal, "ada")
+    assert browser.post_form(f"/account/sign-on/{number}/disconnect").status_code == 303
+    assert identities(portal) == {}
+
+
 # -- frames -----------------------------------------------------------------------------------------------------------
 
 

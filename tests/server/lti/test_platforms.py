@@ -123,6 +123,16 @@ def test_a_platform_that_lies_is_not_registered(
     assert kept(portal) == []
 
 
+def test_a_platform_may_speak_for_an_issuer_that_the_operator_names(
+    portal: Portal, operator: BrowserClient, unknown: Platform
+):
+    unknown.registered = {"issuer": "https://canvas.example"}
+    form = {"configuration": registration(unknown), "token": "once", "domains": ""}
+    assert operator.post_form("/lti/register", **form, issuer="https://evil.example").status_code == 422
+    assert operator.post_form("/lti/register", **form, issuer="https://canvas.example").status_code == 303
+    assert kept(portal)[0].issuer == "https://canvas.example"
+
+
 def test_our_keys_stay(portal: Portal, operator: BrowserClient):
     first, second = (operator.get("/lti/keys").get_json() for _ in range(2))
     assert first == second

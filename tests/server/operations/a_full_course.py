@@ -103,7 +103,7 @@ def full_course(made: Sessions) -> ACourse:
                          path="/submissions/x", made_at=NOW, next_at=NOW))  # fmt: skip
         session.add(StagedRegrade(assignment_id=course.assignment, started_by=teacher, started_at=NOW,
                                   filter="of ada@example.edu"))  # fmt: skip
-        _connect(session, course.course, course.assignment, ada.id)
+        connect_platform(session, course.course, course.assignment, ada.id)
         session.add(RateCount(subject=f"person {ada.id}", action="submit", window=1, count=2))
         note(session, ada, "token.created", "person 1", to="ada@example.edu", text="Dear Ada Lovelace, ...")
         note(session, None, "job.retried", "job 1", reason="its worker died")
@@ -130,7 +130,7 @@ def full_course(made: Sessions) -> ACourse:
     return course
 
 
-def _connect(session: Session, course: int, assignment: int, person: int) -> None:
+def connect_platform(session: Session, course: int, assignment: int, person: int) -> None:
     """Connect the course to a platform, from which this person launched, and to which a score waits."""
     platform = LtiPlatform(
         title="Moodle", issuer="https://moodle.example", client_id="tilelab", deployments=["1"], domains=[],
