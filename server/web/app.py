@@ -39,6 +39,7 @@ from server.lti.platform_views import lti_platforms, lti_registration
 from server.lti.views import attach_lti, lti
 from server.mail.views import attach_mail, mail_pages
 from server.operations.api import metrics
+from server.operations.own_data_views import own_data_pages
 from server.operations.views import fleet
 from server.regrades.request_views import request_pages
 from server.roster.view_as import view_as
@@ -64,7 +65,7 @@ from server.web.staff import staff, staff_api
 _PAGES = (
     pages, accounts, sign_on, enrolment, courses, command_line, staff, new_courses, fleet, standings_pages,
     history_pages, submissions_pages, experiments_pages, announcement_pages, comment_pages, request_pages,
-    extension_pages, mail_pages, health, metrics, lti, lti_choice, lti_platforms, lti_registration,
+    extension_pages, mail_pages, own_data_pages, health, metrics, lti, lti_choice, lti_platforms, lti_registration,
 )  # fmt: skip
 _API = (
     submissions, leaderboards, experiments, me, assignments, announcements, comments, staff_api, description,

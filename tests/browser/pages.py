@@ -42,6 +42,7 @@ _STATES = (
     Shown("account-password", "/account/password", "student"),
     Shown("account-sessions", "/account/sessions", "student"),
     Shown("account-tokens", "/account/tokens", "student"),
+    Shown("account-data", "/account/data", "student"),
     _state("lti-connect", "/lti/launches/connect", "ina"),
     _state("lti-choose", "/lti/launches/choose/choose", "ina"),
     _state("lti-platforms-wrong", "/lti/platforms", "root", ("issuer", ""), ("token", "http://x.example")),

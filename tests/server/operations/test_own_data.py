@@ -1,0 +1,57 @@
+"""The copy of what is stored about a person, for this person."""
+
+from __future__ import annotations
+
+import io
+import json
+from zipfile import ZipFile
+
+from sqlalchemy import update
+
+from server.courses.models import Correction
+from server.database.engine import Sessions
+from server.operations.own_data import own_data
+from tests.server.course import ACourse
+from tests.server.databases import ON_SQLITE
+from tests.server.operations.a_full_course import full_course, source
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient
+
+pytestmark = ON_SQLITE
+
+
+def copy(course: ACourse, name: str) -> dict[str, bytes]:
+    with course.sessions.begin() as session:
+        content = own_data(session, course.person(name))
+    with ZipFile(io.BytesIO(content)) as archive:
+        return {each: archive.read(each) for each in archive.namelist()}
+
+
+def test_a_copy_has_all_of_ones_own_and_nothing_of_others(made: Sessions) -> None:
+    course = full_course(made)
+    found = copy(course, "ada")
+    whole = b"".join(found.values())
+    assert source("ada") in found.values()
+    for text in (b"Ada Lovelace", b"ada@example.edu", b"Countess", b"Why? by ada", b"Look, Ada Lovelace.", b"is ill"):
+        assert text in whole, text
+    for text in (b"bob@example.edu", b"_bob", b"came to the lab", b"argon2", b"a" * 64, b"b" * 64):
+        assert text not in whole, text
+    results = [json.loads(text) for name, text in found.items() if name.endswith("result.json")]
+    assert results
+    assert {result["seed"] for result in results} == {""}
+
+
+def test_grades_that_are_held_back_stay_out(made: Sessions) -> None:
+    course = full_course(made)
+    (grade,) = json.loads(copy(course, "ada")["courses.json"])[0]["grades"]
+    assert grade["points"] == 7.5
+    with made.begin() as session:
+        session.execute(update(Correction).values(held=True))
+    assert json.loads(copy(course, "ada")["courses.json"])[0]["grades"] == []
+
+
+def test_each_person_downloads_it(portal: Portal, ada: BrowserClient, one_window: None) -> None:
+    answers = [ada.post_form("/account/data") for _ in range(6)]
+    assert [answer.status_code for answer in answers] == [200] * 5 + [429]
+    with ZipFile(io.BytesIO(answers[0].get_data())) as archive:
+        assert "account.json" in archive.namelist()
