@@ -7,9 +7,9 @@ import pytest
 
 from server.courses.models import Role
 from server.lti.keys import public_keys
-from server.lti.models import LtiContext, LtiPlatform
+from server.lti.models import LtiContext, LtiKey, LtiPlatform
 from tests.server.course import NOW
-from tests.server.lti.platform import DEPLOYMENT, HERE, Platform, running_platform
+from tests.server.lti.platform import DEPLOYMENT, HERE, OURS, Platform, running_platform
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, stranger
 
@@ -27,6 +27,7 @@ def platform(portal: Portal, running: Platform) -> Platform:
     running.__init__(address=kept)  # type: ignore[misc]  # as it began
     with portal.course.sessions.begin() as session:
         session.add(LtiPlatform(created_at=NOW, **running.settings()))
+        session.add(LtiKey(private=dict(OURS.as_dict(private=True)), created_at=NOW))
 
     def ours():
         with portal.course.sessions.begin() as session:

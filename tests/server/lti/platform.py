@@ -19,7 +19,7 @@ from joserfc.jwk import KeySet, RSAKey
 
 from server.lti.launch import AGS, MEMBERS_SCOPE, NRPS, SCORE_SCOPE
 
-KEY, OTHER = (RSAKey.generate_key(2048, {"kid": kid, "use": "sig"}) for kid in ("ours", "other"))
+KEY, OTHER, OURS = (RSAKey.generate_key(2048, {"kid": kid, "use": "sig"}) for kid in ("ours", "other", "tilelab"))
 HERE = "http://localhost"
 CLAIM = "https://purl.imsglobal.org/spec/lti/claim/"
 DL = "https://purl.imsglobal.org/spec/lti-dl/claim/"
