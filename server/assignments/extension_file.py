@@ -6,21 +6,25 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.orm import Session
 
+from kernels.csv_tables import written
 from server.accounts.models import Person
 from server.accounts.service import AccountError, normal_email
 from server.acts.act import assignment_target
-from server.acts.field import Field, cleaned, read, stored
+from server.acts.field import Field, cleaned, stored
+from server.acts.field import read as read_value
 from server.assignments.extensions import EXTENSION, Grant, extensions
 from server.courses.local_time import zone_named
 from server.courses.models import Assignment, Role
-from server.roster.csv_file import Problem, read_lines
+from server.roster.csv_file import PERSON, read_lines
 from server.roster.service import Wanted, roster
+from server.table_file import Problem, Unreadable, named, read_table
 
 COLUMNS = ("email", *(field.word for field in EXTENSION.fields))
 
@@ -94,10 +98,16 @@ def read_extensions(text: str, time_zone: str) -> ExtensionFile:
 
     time_zone: the course's, for times that name none
     """
-    table = read_lines(text, COLUMNS, ("email",))
+    columns = {column: (column,) for column in COLUMNS} | {"email": PERSON["email"]}
+    table = read_table(text, {name for names in columns.values() for name in names})
+    places = table.places(columns)
+    if "email" not in places:
+        found = named(table.header)
+        raise Unreadable("no_person", f"There is no column “email”. The file has {found}. The first line names them.")
+    read = read_lines(table, places)
     rows: dict[str, Row] = {}
-    problems = list(table.problems)
-    for line, cells in table.lines:
+    problems = list(read.problems)
+    for line, cells in read.lines:
         try:
             row = _row(line, cells, zone_named(time_zone))
         except ValueError as error:
@@ -121,9 +131,22 @@ def make_plan(session: Session, assignment: Assignment, read: ExtensionFile) -> 
             problems.append(Problem(row.line, f"No student of this course has the email {row.email}."))
         else:
             entries.append(Entry(student.person_id, student.name, row, present.get(student.person_id)))
-        wrong = EXTENSION.mistakes(session, assignment_target(assignment), row.given)
+        # An extension that was exported may no longer give anything; nothing changes if it comes back.
+        unchanged = student is not None and present.get(student.person_id) == row.given
+        wrong = {} if unchanged else EXTENSION.mistakes(session, assignment_target(assignment), row.given)
         problems += [Problem(row.line, text) for text in wrong.values()]
     return Plan(tuple(entries), tuple(sorted(problems, key=lambda problem: problem.line)))
+
+
+def extensions_csv(session: Session, assignment: Assignment) -> str:
+    """The extensions of an assignment, for importing them again. Times have their zone and seconds."""
+    zone = zone_named(assignment.course.time_zone)
+    fields = [field.name for field in EXTENSION.fields]
+    rows = (
+        [one.person.email, *(_text(getattr(one, name), zone) for name in fields)]
+        for one in extensions(session, assignment)
+    )
+    return written(COLUMNS, rows)
 
 
 def carry_out(session: Session, assignment: Assignment, plan: Plan, actor: Person | None) -> None:
@@ -131,6 +154,10 @@ def carry_out(session: Session, assignment: Assignment, plan: Plan, actor: Perso
     assert not plan.problems, "a plan with problems can't be applied"
     for entry in plan.changes:
         EXTENSION.make(session, assignment_target(assignment, entry.person_id), actor, entry.row.given)
+
+
+def _text(value: Any, zone: ZoneInfo) -> Any:
+    return value.astimezone(zone).isoformat() if isinstance(value, datetime) else value
 
 
 def _row(line: int, given: dict[str, str], zone: ZoneInfo) -> Row:
@@ -144,6 +171,6 @@ def _row(line: int, given: dict[str, str], zone: ZoneInfo) -> Row:
 
 def _value(field: Field, given: dict[str, str], zone: ZoneInfo) -> Any:
     try:
-        return read(field, given.get(field.word, ""), zone)
+        return read_value(field, given.get(field.word, ""), zone)
     except ValueError as error:
         raise ValueError(f"{field.word}: {error}") from None

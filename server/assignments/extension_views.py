@@ -15,10 +15,11 @@ from server.accounts.access import nothing_here
 from server.accounts.service import AccountError, normal_email
 from server.acts.act import Target, assignment_target
 from server.acts.by_form import change_by_form
-from server.assignments.extension_file import ExtensionFile, Plan, carry_out, make_plan, read_extensions
+from server.assignments.extension_file import ExtensionFile, Plan, carry_out, extensions_csv, make_plan, read_extensions
 from server.assignments.extension_requests import deadline_of, find_request, grant_request, refuse_request
 from server.assignments.extensions import EXTENSION, WITHDRAWAL
 from server.assignments.staff_views import assignment_of, assignment_page, on_student
+from server.audit.service import note
 from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.local_time import read_moment, typed, zone_named
 from server.courses.models import Assignment, Role
@@ -28,7 +29,7 @@ from server.http.forms import LONGEST, Form, filled, sent
 from server.http.site import site
 from server.roster.csv_file import MOST_LINES
 from server.roster.service import Wanted, roster
-from server.roster.views import sent_table
+from server.roster.views import csv_answer, sent_table
 from server.talk.models import ExtensionRequest
 
 
@@ -98,6 +99,18 @@ class ExtensionImportPage:
 def import_extensions(slug: str, assignment: str) -> str:
     """Show the form for a file."""
     return _import_page(instructor_of(slug), assignment, filled({}))
+
+
+@staff.get("/assignments/<assignment>/extensions.csv")
+def export_extensions(slug: str, assignment: str) -> Response:
+    """Export the extensions as CSV, for importing them again."""
+    course = staff_of(slug)
+    with site().readers.begin() as session:
+        text = extensions_csv(session, assignment_of(session, course, assignment))
+    with site().sessions.begin() as session:
+        found = assignment_of(session, course, assignment)
+        note(session, acting(session), "extension.exported", f"assignment {found.name}", course_id=course.course_id)
+    return csv_answer(text, f"{slug}-{assignment}-extensions.csv")
 
 
 @staff.post("/assignments/<assignment>/extensions/import")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from server.roster.csv_file import MOST_BYTES, Unreadable, decoded
+from server.table_file import MOST_BYTES, Source, Unreadable, decoded
 from worker.commands.root import WrongUse
 
 
-def read_table(file: Path) -> str:
-    """The text of a CSV file; `-` is standard input. Raises WrongUse."""
+def read_file(file: Path) -> Source:
+    """The content of a CSV file; `-` is standard input. Raises WrongUse."""
     try:
         with click.open_file(str(file), "rb") as source:
             return decoded(source.read(MOST_BYTES + 1))

@@ -15,9 +15,11 @@ from server.grades.criteria import most_of
 SOURCE_BYTES = 64 * 2**10
 EXERCISE_FILE_BYTES = 4 * 2**20
 LONGEST_NOTE = 2_000
+LONGEST_STUDENT_ID = 60
 MOST_LATE_DAYS = 365
 
 _SHIPPED = text("course_id IS NULL")
+_HAS_ID = text("student_id <> ''")
 _DRAFT = text("course_id IS NOT NULL AND number IS NULL")
 
 
@@ -73,10 +75,17 @@ class Membership(Base):
 
     section: a part of a large course, such as a lab group; "" for none
     dropped_at: when the person left; their work stays
+    student_id: the university's number of the person, for course staff only; "" for none
     """
 
     __tablename__ = "memberships"
-    __table_args__ = (UniqueConstraint("course_id", "person_id"),)
+    __table_args__ = (
+        UniqueConstraint("course_id", "person_id"),
+        Index(
+            "uq_memberships_student_id", "course_id", "student_id", unique=True, postgresql_where=_HAS_ID,
+            sqlite_where=_HAS_ID,
+        ),
+    )  # fmt: skip
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     course_id: Mapped[int] = mapped_column(ForeignKey("courses.id"))
@@ -85,6 +94,7 @@ class Membership(Base):
     created_at: Mapped[datetime]
     section: Mapped[str] = mapped_column(String(60), default="")
     dropped_at: Mapped[datetime | None]
+    student_id: Mapped[str] = mapped_column(String(LONGEST_STUDENT_ID), default="")
 
     course: Mapped[Course] = relationship()
     person: Mapped[Person] = relationship()
@@ -93,7 +103,7 @@ class Membership(Base):
 class CourseInvitation(Base):
     """An invitation to a course for a person with an account, who accepts or declines it.
 
-    email, name: as course staff typed them; the account's own name stays unknown to them
+    email, name, student_id: as course staff typed them; the account's own name stays unknown to them
     refused_at: when the person declined; None for an open invitation. An accepted one is deleted
     """
 
@@ -107,6 +117,7 @@ class CourseInvitation(Base):
     name: Mapped[str] = mapped_column(String(200))
     role: Mapped[Role] = mapped_column(choice(Role, constrained=False))
     section: Mapped[str] = mapped_column(String(60), default="")
+    student_id: Mapped[str] = mapped_column(String(LONGEST_STUDENT_ID), default="")
     invited_by: Mapped[int] = mapped_column(ForeignKey("people.id"))
     created_at: Mapped[datetime]
     refused_at: Mapped[datetime | None]

@@ -131,6 +131,15 @@ def enrol(
     return found
 
 
+def id_holder(session: Session, course_id: int, student_id: str) -> Membership | None:
+    """The member with this student ID, even if dropped; None for none."""
+    if not student_id:
+        return None
+    return session.scalar(
+        select(Membership).where(Membership.course_id == course_id, Membership.student_id == student_id)
+    )
+
+
 def members(session: Session, course: Course) -> Sequence[Membership]:
     """The members of a course by email, without erased people."""
     return session.scalars(

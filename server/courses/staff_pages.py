@@ -19,8 +19,10 @@ from server.courses.frame import Link
 from server.courses.local_time import MomentError
 from server.courses.models import Course
 from server.courses.service import CourseError
+from server.http.arrival import LARGEST_FORM
 from server.http.forms import Form
 from server.http.problems import Problem, problem_response
+from server.table_file import MOST_BYTES
 from server.text import printable
 
 staff = Blueprint("staff", __name__, url_prefix="/staff/<slug>")
@@ -58,11 +60,27 @@ def desk_of(course: Membership, part: str) -> Desk:
     )
 
 
+_LARGE = frozenset(
+    f"staff.{name}"
+    for name in (
+        "upload_exercise", "save_exercise", "preview_roster", "apply_roster", "preview_extensions", "apply_extensions",
+        "preview_filled", "download_filled",
+    )
+)  # fmt: skip
+
+
+@staff.url_value_preprocessor
+def _take_large_forms(endpoint: str | None, values: dict[str, str] | None) -> None:
+    """Raise the size limit before anything reads the form."""
+    if endpoint in _LARGE:
+        request.max_content_length = request.max_form_memory_size = LARGEST_FORM
+
+
 @staff.errorhandler(413)
 def too_large(_error: HTTPException) -> Response:
     """The answer to a form that is too large."""
-    if request.path.split("/")[3:4] == ["roster"]:
-        detail = "The limit for a roster is 128 KiB. Go back, and import it in parts."
+    if "exercises" not in request.path.split("/")[3:4]:
+        detail = f"The limit for a table is {MOST_BYTES:,} bytes. Go back, and send it in parts."
     else:
         detail = "The limit for an exercise is 1 MiB. Go back, and leave out or compress its largest files."
     return problem_response(Problem(413, "too_large", "The file is too large", detail))

@@ -17,7 +17,7 @@ from server.accounts.links import end_links
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Course, CourseInvitation, Membership, Role
-from server.courses.service import CourseError, enrol, hold_course, role_in
+from server.courses.service import CourseError, enrol, hold_course, id_holder, role_in
 from server.enrolment.email_confirmation import is_unconfirmed, why_not_staff
 
 
@@ -29,6 +29,7 @@ class Invited:
     name: str
     role: Role
     section: str = ""
+    student_id: str = ""
 
 
 def needs_consent(actor: Person | None) -> bool:
@@ -51,12 +52,8 @@ def invite(
     if invitation is None:
         invitation = CourseInvitation(course_id=course.id, person_id=person.id)
         session.add(invitation)
-    invitation.email, invitation.name, invitation.role, invitation.section = (
-        invited.email,
-        invited.name,
-        invited.role,
-        invited.section,
-    )
+    invitation.email, invitation.name, invitation.student_id = invited.email, invited.name, invited.student_id
+    invitation.role, invitation.section = invited.role, invited.section
     invitation.invited_by, invitation.created_at = actor.id, moment
     session.flush()
     _note(session, actor, "member.invited", invitation, moment, role=invitation.role.value, section=invitation.section)
@@ -100,7 +97,10 @@ def accept(session: Session, person: Person, number: int) -> Course | None:
         if is_unconfirmed(person):
             raise CourseError(why_not_staff(person.name))
         end_links(session, person.id, now=now)  # made for an account with fewer rights
-    enrol(session, invitation.course, person, invitation.role, now).section = invitation.section
+    member = enrol(session, invitation.course, person, invitation.role, now)
+    member.section = invitation.section
+    if id_holder(session, invitation.course_id, invitation.student_id) is None:
+        member.student_id = invitation.student_id
     role = invitation.role.value
     session.delete(invitation)
     session.flush()

@@ -26,13 +26,10 @@ from server.exercises.proof import CHECK, DISCARD, PUBLISH, Proof, proof_of
 from server.exercises.service import OwnExercise, Saved, export, find_own, own_exercises, save, version_of
 from server.exercises.stored import content_of, figure_of
 from server.exercises.upload import Upload, is_known, read_parts, read_zip, write_zip
-from server.http.arrival import LARGEST_FORM
 from server.http.figures import figure_answer
 from server.http.forms import Form, filled, number_of, sent
 from server.http.site import site
 from server.submissions.changes import revoke
-
-_LARGE = frozenset({"staff.upload_exercise", "staff.save_exercise"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +48,6 @@ class ExercisePage:
     desk: Desk
     exercise: OwnExercise
     proof: Proof | None
-
-
-@staff.url_value_preprocessor
-def _take_large_forms(endpoint: str | None, values: dict[str, str] | None) -> None:
-    """Raise the size limit before anything reads the form."""
-    if endpoint in _LARGE:
-        request.max_content_length = request.max_form_memory_size = LARGEST_FORM
 
 
 @staff.get("/exercises")

@@ -86,6 +86,7 @@ class GradedStudentAnswer:
     name: str
     email: str
     section: str
+    student_id: str
     total: float
     most: float
     grades: tuple[StudentGradeAnswer, ...]
@@ -178,7 +179,7 @@ def _graded_student(assignments: tuple[Assignment, ...], line: Line) -> GradedSt
     member = line.member
     cells = zip(assignments, line.cells, strict=True)
     return GradedStudentAnswer(
-        member.person_id, member.name, member.email, member.section, line.total, line.most,
+        member.person_id, member.name, member.email, member.section, member.student_id, line.total, line.most,
         tuple(grade_of(assignment, cell) for assignment, cell in cells),
     )  # fmt: skip
 

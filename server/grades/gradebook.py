@@ -18,8 +18,8 @@ from server.grades.grade import Grade, grades
 from server.roster.service import SEARCHED, Member, Wanted, roster
 from server.submissions.models import Submission
 
-BEFORE, TOTAL = ("email", "name", "section"), "total"
-COLUMNS = frozenset({*BEFORE, TOTAL})
+BEFORE, TOTAL, LAST = ("email", "name", "section"), "total", "student_id"
+COLUMNS = frozenset({*BEFORE, TOTAL, LAST})
 """The columns that aren't assignments. No assignment may have one of these short names."""
 
 
@@ -27,7 +27,7 @@ COLUMNS = frozenset({*BEFORE, TOTAL})
 class GradesCriteria:
     """Which students of a gradebook.
 
-    text: a part of a name or email
+    text: a part of a name, an email or a student ID
     dropped: yes to include dropped students
     """
 
@@ -114,19 +114,43 @@ def points_of(
 def grades_csv(book: Gradebook) -> str:
     """For a spreadsheet: a cell is empty if nothing counts, and 0 if the counted submission gets no points.
 
-    An excused student has the word in place of the number. After the total come the reasons for each number.
+    An excused student has the word in place of the number. After the total come the reasons for each number. The
+    student ID is last, where programs expect new columns.
     """
     slugs = [assignment.slug for assignment in book.assignments]
-    header = [*BEFORE, *slugs, TOTAL, *(f"{slug} why" for slug in slugs)]
+    header = [*BEFORE, *slugs, TOTAL, *(f"{slug} why" for slug in slugs), LAST]
     rows = (
         [
             line.member.email, line.member.name, line.member.section,
-            *(_written(cell.grade) for cell in line.cells), _number(line.total),
-            *("; ".join(cell.grade.why) for cell in line.cells),
+            *(_written(cell.grade) for cell in line.cells), number(line.total),
+            *("; ".join(cell.grade.why) for cell in line.cells), line.member.student_id,
         ]
         for line in book.lines
     )  # fmt: skip
     return written(header, rows)
+
+
+PLAIN = {"moodle": ("Email address",), "canvas": ("Student", "SIS User ID", "Section")}
+"""Forms of other platforms that need no IDs of theirs, with the first columns."""
+
+
+def plain_csv(book: Gradebook, form: str) -> str:
+    """The released grades in the form of a platform, with assignments by title.
+
+    form: a key of PLAIN. Canvas finds students by their student IDs, so it gets only students with one.
+    """
+    cells = {"moodle": lambda one: [one.email], "canvas": lambda one: [one.name, one.student_id, one.section]}
+    excused = {"canvas": "EX"}.get(form)
+    rows = (
+        [*cells[form](line.member), *(_released(cell.grade, excused) for cell in line.cells)]
+        for line in book.lines
+        if form != "canvas" or line.member.student_id
+    )
+    return written([*PLAIN[form], *(one.title for one in book.assignments)], rows)
+
+
+def _released(grade: Grade, excused: str | None) -> float | int | str | None:
+    return None if grade.held else excused if grade.excused else _written(grade)
 
 
 def _people(course_id: int, members: Sequence[Member]) -> Select[int]:
@@ -178,10 +202,10 @@ def _line(
 def _written(grade: Grade) -> float | int | str | None:
     if grade.excused:
         return "excused"
-    return None if grade.points is None else _number(grade.points)
+    return None if grade.points is None else number(grade.points)
 
 
-def _number(points: float) -> float | int:
+def number(points: float) -> float | int:
     """The number with as few digits as needed: 10, 7.5, 3.33."""
     value = round(points, 2)
     return int(value) if value.is_integer() else value

@@ -23,7 +23,7 @@ from server.courses.models import Membership as MemberRow
 from server.courses.staff_pages import LOWERS, Desk, acting, asked, back, desk_of, looked_for, staff
 from server.grades.corrections import CORRECTION
 from server.grades.grade import Grade
-from server.grades.gradebook import TOTAL, Gradebook, GradesCriteria, gradebook, grades_csv, points_of
+from server.grades.gradebook import PLAIN, TOTAL, Gradebook, GradesCriteria, gradebook, grades_csv, plain_csv, points_of
 from server.grades.losses import Loss, UnconfirmedPoints, students_grades
 from server.http.forms import Form, filled
 from server.http.problems import Refused
@@ -96,9 +96,10 @@ def show_grades(slug: str) -> str | tuple[str, int]:
 
 @staff.get("/grades.csv")
 def export_grades(slug: str) -> Response:
-    """Export all grades as CSV, in the order of the roster."""
+    """Export all grades as CSV, in the order of the roster. form: of another platform."""
     course = staff_of(slug)
     form = _asked()
+    form.choose("form", [("", ""), *((name, name) for name in PLAIN)])
     with site().readers.begin() as session:
         form.choose("section", _sections(session, course))
         if not form.right:
@@ -109,11 +110,12 @@ def export_grades(slug: str) -> Response:
             session, acting(session), "grades.exported", f"course {course.slug}", course_id=course.course_id,
             students=len(book.lines),
         )  # fmt: skip
-    return csv_answer(grades_csv(book), f"{course.slug}-grades.csv")
+    name = f"{course.slug}-grades.csv"
+    return csv_answer(plain_csv(book, form["form"]), name) if form["form"] else csv_answer(grades_csv(book), name)
 
 
 def _asked() -> Form:
-    return looked_for(request.args, "text", "section", "by", "down", "dropped")
+    return looked_for(request.args, "text", "section", "by", "down", "dropped", "form")
 
 
 def _wanted(form: Form) -> Wanted:

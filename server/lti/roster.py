@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from kernels.csv_tables import written
 from server.lti.launch import role_word
-from server.roster.csv_file import MOST_LINES, Problem, Read, Row, read_row
+from server.roster.csv_file import Read, read_roster
+from server.table_file import Problem
 
-_MOST_PROBLEMS = 100
 
+def read_members(members: Iterable[Mapping[str, Any]], *, drop_others: bool = False) -> tuple[Read, int]:
+    """The active students among a course's people, and how many of them have no email.
 
-def read_members(members: Iterable[Mapping[str, Any]], *, drop_others: bool = False) -> Read:
-    """The active students among a course's people. Staff are added by hand, because no platform makes anybody staff.
-
-    People without an email are left out, so then no one can be dropped for being absent.
+    Staff are added by hand, because no platform makes anybody staff. People without an email are left out, so then no
+    one can be dropped for being absent. Raises Unreadable if they are too many.
     """
-    rows: list[Row] = []
-    problems: list[Problem] = []
-    known: set[str] = set()
+    found: dict[str, str] = {}
     unreachable = 0
-    for number, member in enumerate(members, 1):
-        if number > MOST_LINES:
-            problems.append(Problem(0, f"The platform lists more than {MOST_LINES:,} people."))
-            break
-        if not _studies(member):
-            continue
-        if not _text(member, "email"):
-            unreachable += 1
-            continue
+    for member in members:
+        email = _text(member, "email")
         name = _text(member, "name") or f"{_text(member, 'given_name')} {_text(member, 'family_name')}"
-        row, wrong = read_row(number, _text(member, "email"), name)
-        problems += wrong
-        if not wrong and row.email not in known:
-            known.add(row.email)
-            rows.append(row)
+        if _studies(member) and email:
+            found.setdefault(email.lower(), name)
+        elif _studies(member):
+            unreachable += 1
+    read = read_roster(written(["email", "name"], found.items()))
     if unreachable and drop_others:
-        problems.append(
-            Problem(0, f"The platform hides the email of {unreachable:,} students. So none can be dropped.")
-        )
-    left_out = (f"{unreachable:,} students without an email",) if unreachable else ()
-    return Read(tuple(rows), tuple(problems[:_MOST_PROBLEMS]), left_out)
+        text = f"The platform hides the email of {unreachable:,} students. So none can be dropped."
+        read = replace(read, problems=(Problem(0, text, code="unreachable"), *read.problems))
+    return read, unreachable
 
 
 def _studies(member: Mapping[str, Any]) -> bool:

@@ -26,6 +26,7 @@ from server.lti.scores import counts, faults, links_of, send_again
 from server.lti.services import Services
 from server.roster.views import show_preview
 from server.sign_on.fetch import ProviderFault
+from server.table_file import Unreadable
 
 _MOST_FAULTS = 50
 
@@ -82,12 +83,13 @@ def preview_platform_roster(slug: str, number: int) -> str | tuple[str, int]:
         raise Refused(409, "lti_no_roster", f"{platform.title} has no roster", text)
     try:
         members = Services(lambda: key).members(platform, context.members)
-        read = read_members(members, drop_others=bool(request.form.get("drop")))
-    except ProviderFault as fault:
+        read, unreachable = read_members(members, drop_others=bool(request.form.get("drop")))
+    except (ProviderFault, Unreadable) as fault:
         raise Refused(
             502, "lti_roster", f"{platform.title} sends no roster", f"Nothing changed. Try again later. {fault}."
         ) from fault  # fmt: skip
-    return show_preview(course, filled({"drop": request.form.get("drop", "")}), read)
+    form = filled({"drop": request.form.get("drop", ""), "unreachable": str(unreachable or "")})
+    return show_preview(course, form, read)
 
 
 @staff.post("/platforms/send-again")

@@ -22,7 +22,17 @@ from server.accounts.models import ApiToken, BrowserSession, Identity, LinkPurpo
 from server.accounts.service import free_names
 from server.audit.models import AuditEvent
 from server.audit.service import note
-from server.courses.models import Assignment, Correction, Counts, Course, CourseInvitation, Extension, Role, StaffNote
+from server.courses.models import (
+    Assignment,
+    Correction,
+    Counts,
+    Course,
+    CourseInvitation,
+    Extension,
+    Membership,
+    Role,
+    StaffNote,
+)
 from server.database.base import Base
 from server.database.engine import Sessions
 from server.database.sqlite import compact
@@ -203,6 +213,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     viewed = update(BrowserSession).where(BrowserSession.viewing_id == person.id)
     session.execute(viewed.values(viewing_id=None, viewing_course_id=None))
     session.execute(delete(StaffNote).where(StaffNote.person_id == person.id))
+    session.execute(update(Membership).where(Membership.person_id == person.id).values(student_id=""))
     for reasons in (Extension, Correction):
         session.execute(update(reasons).where(reasons.person_id == person.id).values(reason=""))
     session.execute(update(RubricGrade).where(RubricGrade.person_id == person.id).values(words={}))

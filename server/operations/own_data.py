@@ -119,7 +119,8 @@ def _courses(session: Session, person: int) -> Rows:
     return [
         {
             "course": each.course.slug, "title": each.course.title, "role": each.role, "section": each.section,
-            "since": each.created_at, "until": each.dropped_at, "grades": _grades(session, each.course, person),
+            "student_id": each.student_id, "since": each.created_at, "until": each.dropped_at,
+            "grades": _grades(session, each.course, person),
         }
         for each in memberships
     ]  # fmt: skip

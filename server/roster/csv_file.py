@@ -1,77 +1,100 @@
-"""Read a roster from a CSV file of any origin, and report mistakes by line."""
+"""Read a roster from a CSV file, also of Canvas, Moodle, Blackboard or Gradescope; report mistakes by line."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from kernels.csv_tables import as_typed, written
 from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.service import AccountError, normal_email
-from server.courses.models import Role
+from server.courses.models import LONGEST_STUDENT_ID, Role
+from server.table_file import Cell, Problem, Table, Unreadable, named, read_table, short
 from server.text import composed
 
-COLUMNS = ("email", "name", "role", "section")
-MOST_BYTES = 128 * 2**10
+COLUMNS = ("email", "name", "role", "section", "student_id")
 MOST_LINES = 3_000
 LONGEST_SECTION = 60
 _LONGEST_NAME = 200
-_DELIMITERS = ",;\t"
-_BLANK = f'{_DELIMITERS} "'
 _MOST_PROBLEMS = 100
-_SHOWN = 12
 
-_Wrong = list[tuple[str, str]]
-"""A line's mistakes: column and text."""
+PERSON: Mapping[str, Sequence[str]] = {
+    "email": ("email", "email address", "e-mail", "e-mail address", "e-mail-adresse", "mail"),
+    "name": ("name", "full name", "full_name", "names", "vollständiger name"),
+    "sorted": ("student", "student name", "sortable_name", "sortable name"),
+    "first": ("first name", "first_name", "given name", "vorname"),
+    "last": ("last name", "last_name", "surname", "family name", "nachname"),
+    "login": ("sis login id", "login id", "login_id", "username", "user name", "anmeldename"),
+    "student_id": ("student_id", "student id", "sis user id", "sis id", "sid", "user_id", "id number", "id-nummer"),
+    "role": ("role", "roles", "rolle", "rollen"),
+    "section": ("section", "sections", "section_name", "groups", "group", "gruppen"),
+}
+"""The names of a person's columns in rosters and gradebooks, in small letters. sorted: "Last, First" in Canvas."""
 
+_ROLES = {role.value: role for role in Role} | {
+    "studentenrollment": Role.STUDENT,
+    "learner": Role.STUDENT,
+    "teilnehmer/in": Role.STUDENT,
+    "ta": Role.ASSISTANT,
+    "taenrollment": Role.ASSISTANT,
+    "teaching assistant": Role.ASSISTANT,
+    "reader": Role.ASSISTANT,
+    "grader": Role.ASSISTANT,
+    "non-editing teacher": Role.ASSISTANT,
+    "teacher": Role.INSTRUCTOR,
+    "teacherenrollment": Role.INSTRUCTOR,
+}
+_NO_MEMBERS = frozenset(
+    {"observer", "observerenrollment", "designer", "designerenrollment", "studentviewenrollment", "guest"}
+)
 
-class Unreadable(ValueError):
-    """The file isn't a roster; the text says why."""
+_TEST_STUDENTS = frozenset({"student, test", "test student"})
+_DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+")
+_PREVIEW = "_previewuser"
+"""The end of a login that Blackboard makes for an instructor's preview."""
+
+_Wrong = list[tuple[str, str, str]]
+"""A line's mistakes: column, code and text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A person in the file. role, section: None if the file doesn't state them."""
+    """A person in the file.
+
+    email: "" if the file has none for this person
+    role, section, student_id: None if the file doesn't state them
+    """
 
     line: int
     email: str
     name: str
     role: Role | None
     section: str | None
+    student_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """A mistake in a line.
-
-    line: 0 for the whole file
-    column: the column with the mistake, if known
-    """
+class LeftOut:
+    """A line that isn't a person of the course. why: points, test, role."""
 
     line: int
-    text: str
-    column: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """The lines of a file, each with its number and its cells by column. problems: unreadable lines."""
-
-    header: Sequence[str]
-    lines: Sequence[tuple[int, dict[str, str]]]
-    problems: Sequence[Problem]
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The content of a file. ignored: columns that a roster doesn't use."""
+    """The content of a file.
+
+    ignored: columns that a roster doesn't use
+    has_emails: whether each person has an email, as typed or from the login and its domain
+    """
 
     rows: tuple[Row, ...]
     problems: tuple[Problem, ...]
     ignored: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    has_emails: bool = True
 
     @property
     def text(self) -> str:
@@ -83,65 +106,89 @@ class Read:
         return any(getattr(row, column) is not None for row in self.rows)
 
 
-def decoded(content: bytes) -> str:
-    """The text of a file; raises Unreadable."""
-    if len(content) > MOST_BYTES:
-        raise Unreadable(f"The file is too large. The limit is {MOST_BYTES:,} bytes. Import it in parts.")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise Unreadable(
-            "The file isn’t UTF-8 text. In a spreadsheet, save it as “CSV UTF-8 (comma delimited)”."
-        ) from None
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The rows of a table, each with its line and its cells by column. problems: unreadable lines."""
+
+    lines: Sequence[tuple[int, dict[str, str]]]
+    problems: Sequence[Problem]
 
 
-def read_roster(text: str) -> Read:
-    """Read a whole file; raises Unreadable if the header is missing or invalid."""
-    table = read_lines(text, COLUMNS, ("email", "name"))
-    rows: list[Row] = []
-    problems = list(table.problems)
-    seen: dict[str, int] = {}
-    for line, given in table.lines:
-        wrong: _Wrong = []
-        row = _row(line, given, wrong)
-        if row.email in seen:
-            wrong.append(("email", f"{row.email} is already in line {seen[row.email]}."))
-        elif row.email:
-            seen[row.email] = line
-        problems += [Problem(line, text, column) for column, text in wrong]
-        if not wrong:
-            rows.append(row)
-    problems.sort(key=lambda problem: problem.line)
-    ignored = tuple(name for name in table.header if name and name not in COLUMNS)
-    return Read(tuple(rows), tuple(problems[:_MOST_PROBLEMS]), ignored)
+def read_roster(text: str, domain: str = "") -> Read:
+    """Read a whole file; raises Unreadable if the header is missing or invalid.
+
+    domain: of the emails that begin with a login, as from `domain_of`; "" for none
+    """
+    table = read_table(text, {name for names in PERSON.values() for name in names})
+    places = table.places(PERSON)
+    _check_header(table, places)
+    found = read_lines(table, places)
+    has_emails = "email" in places or ("login" in places and bool(domain))
+    reader = _Reader(domain, has_emails)
+    for line, given in found.lines:
+        reader.take(line, given)
+    problems = sorted([*found.problems, *reader.problems], key=lambda problem: problem.line)
+    ignored = tuple(name for at, name in enumerate(table.header) if name and at not in places.values())
+    return Read(tuple(reader.rows), tuple(problems[:_MOST_PROBLEMS]), ignored, tuple(reader.left_out), has_emails)
 
 
-def read_lines(text: str, columns: Sequence[str], needed: Sequence[str]) -> Lines:
-    """The cells of a file; raises Unreadable if the header is missing or invalid."""
-    source = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
-    header, delimiter = _read_header(source, columns, needed)
-    reader = csv.reader(io.StringIO(source, newline=""), delimiter=delimiter, strict=True)
+def read_lines(table: Table, places: Mapping[str, int]) -> Lines:
+    """The cells in these places."""
     lines: list[tuple[int, dict[str, str]]] = []
     problems: list[Problem] = []
-    began, filled = 1, 0
     try:
-        for cells in reader:
-            line, began = began, reader.line_num + 1
-            filled += any(cell.strip() for cell in cells)
-            if filled < 2 or not any(cell.strip() for cell in cells):  # the header, or an empty line
-                continue
-            if filled > MOST_LINES + 1:
-                problems.append(Problem(line, f"Too many people. Import at most {MOST_LINES:,} at once."))
+        for line, cells in table.rows():
+            if len(lines) + len(problems) >= MOST_LINES:
+                text = f"Too many people. Import at most {MOST_LINES:,} at once."
+                problems.append(Problem(line, text, code="too_many"))
                 break
-            if len(cells) > len(header):
-                text = f"This line has {len(cells)} cells, but the first line has {len(header)}."
-                problems.append(Problem(line, f"{text} Put a cell with a comma in quotation marks."))
+            if len(cells) > len(table.header):
+                text = f"This line has {len(cells)} cells, but the first line has {len(table.header)}."
+                text += " Put a cell with a comma in quotation marks."
+                problems.append(Problem(line, text, code="cells"))
                 continue
             # People leave out empty cells at the end of a line.
-            lines.append((line, {n: as_typed(cell.strip()) for n, cell in zip_longest(header, cells, fillvalue="")}))
-    except csv.Error:
-        problems.append(Problem(began, "A quotation mark isn’t closed, or is inside a cell without quotation marks."))
-    return Lines(header, lines, problems)
+            lines.append((line, {key: cell_at(cells, place) for key, place in places.items()}))
+    except Unreadable as error:
+        problems.append(Problem(error.line, str(error), code=error.code))
+    return Lines(lines, problems)
+
+
+def cell_at(cells: Sequence[Cell], place: int) -> str:
+    """A row's text there, without the apostrophe that protects spreadsheets; "" if the row is too short."""
+    return as_typed(cells[place].value.strip()) if place < len(cells) else ""
+
+
+def left_out(given: Mapping[str, str]) -> str:
+    """Why a line isn't a person of the course: points, test, role; "" if it is one."""
+    words = {key: given.get(key, "").casefold() for key in PERSON}
+    if words["sorted"] == "points possible":
+        return "points"
+    if "sorted" in given and not any(words[key] for key in ("sorted", "email", "login", "student_id")):
+        return "points"  # Canvas says in this row how each column is posted
+    if words["sorted"] in _TEST_STUDENTS and not words["student_id"] and not words["email"]:
+        return "test"
+    if words["login"].endswith(_PREVIEW) or words["last"].endswith(_PREVIEW):
+        return "test"
+    return "role" if words["role"] in _NO_MEMBERS else ""
+
+
+def email_of(given: Mapping[str, str], domain: str) -> str:
+    """The email as typed, or the login at its domain; "" for none. Raises ValueError for a login of another domain."""
+    login = given.get("login", "")
+    if given.get("email") or not login or not domain:
+        return given.get("email", "")
+    if "@" in login and not login.lower().endswith(f"@{domain}"):
+        raise ValueError(f"The login “{short(login)}” doesn’t end with @{domain}.")
+    return login if "@" in login else f"{login}@{domain}"
+
+
+def domain_of(text: str) -> str:
+    """The domain that a person typed for logins; "" for none. Raises Unreadable."""
+    domain = text.strip().removeprefix("@").lower()
+    if domain and not _DOMAIN.fullmatch(domain):
+        raise Unreadable("domain", f"“{short(domain)}” is not a domain. Write one such as university.edu.")
+    return domain
 
 
 def one_line(text: str) -> str:
@@ -149,92 +196,88 @@ def one_line(text: str) -> str:
     return composed(" ".join(text.split()), LONGEST_EMAIL)
 
 
-def _read_header(text: str, columns: Sequence[str], needed: Sequence[str]) -> tuple[list[str], str]:
-    """The columns of a table, and what separates its cells; raises Unreadable."""
-    if len(text.encode("utf-8", "replace")) > MOST_BYTES:
-        raise Unreadable(f"The text is too large. The limit is {MOST_BYTES:,} bytes. Import it in parts.")
-    first = next((line for line in text.splitlines() if line.strip(_BLANK)), None)
-    if first is None:
-        raise Unreadable("The file is empty.")
-    for delimiter in _DELIMITERS:
-        names = [name.strip().strip('"').strip().lower() for name in first.split(delimiter)]
-        if "email" in names:
-            break
-    else:
-        raise Unreadable(f"The first line must name the columns, such as {','.join(columns)}.")
-    missing = [name for name in needed if name not in names]
-    if missing:
-        seen = ", ".join(f"“{_short(name)}”" for name in names[:_SHOWN])
-        raise Unreadable(
-            f"There is no column “{missing[0]}”. The file has {seen}. "
-            f"The first line must name the columns, such as {','.join(needed)}."
-        )
-    twice = next((name for name in columns if names.count(name) > 1), None)
-    if twice:
-        raise Unreadable(f"The column {twice} occurs twice.")
-    return names, delimiter
+def _check_header(table: Table, places: Mapping[str, int]) -> None:
+    if not places.keys() & {"email", "login", "student_id"}:
+        raise Unreadable("no_person", f"The first line must name the columns, such as {','.join(COLUMNS)}.")
+    if not places.keys() & {"name", "sorted", "first", "last"}:
+        text = f"There is no column “name”. The file has {named(table.header)}. "
+        raise Unreadable("no_name", text + "The first line must name the columns, such as email,name.")
 
 
-def _row(line: int, given: dict[str, str], wrong: _Wrong) -> Row:
-    """Read a line; adds its mistakes to `wrong`, and then the row must not be used."""
-    email = _email(given["email"], wrong)
-    name = _name(given["name"], f"The name of {email}" if email else "The name", wrong)
-    return Row(line, email, name, _role(given.get("role", ""), wrong), _section(given.get("section"), wrong))
+@dataclass(slots=True)
+class _Reader:
+    """What was read so far. has_emails: as in Read; seen: emails and student IDs with their first lines."""
 
+    domain: str
+    has_emails: bool
+    rows: list[Row] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    seen: dict[str, int] = field(default_factory=dict)
 
-def read_row(line: int, email: str, name: str) -> tuple[Row, Sequence[Problem]]:
-    """A person from elsewhere than a file, and what is wrong with the values. role, section: they stay as they are."""
-    wrong: _Wrong = []
-    row = _row(line, {"email": email.strip(), "name": name}, wrong)
-    return row, [Problem(line, text, column) for column, text in wrong]
+    def take(self, line: int, given: Mapping[str, str]) -> None:
+        """Read a line."""
+        if why := left_out(given):
+            self.left_out.append(LeftOut(line, why))
+            return
+        wrong: _Wrong = []
+        email = self._email(given, wrong)
+        name = _name(given, f"The name of {email}" if email else "The name", wrong)
+        role = _role(given.get("role", ""), wrong)
+        section = _text(given.get("section"), "section", LONGEST_SECTION, wrong)
+        student_id = _text(given.get("student_id") or None, "student_id", LONGEST_STUDENT_ID, wrong)
+        row = Row(line, email, name, role, section, student_id)
+        for column, value in (("email", email), ("student_id", student_id)):
+            if value and self.seen.setdefault(f"{column} {value}", line) != line:
+                wrong.append((column, "twice", f"{value} is already in line {self.seen[f'{column} {value}']}."))
+        self.problems += [Problem(line, text, column, code) for column, code, text in wrong]
+        if not wrong:
+            self.rows.append(row)
 
-
-def _email(text: str, wrong: _Wrong) -> str:
-    if not text:
-        wrong.append(("email", "The email is missing."))
+    def _email(self, given: Mapping[str, str], wrong: _Wrong) -> str:
+        try:
+            text = email_of(given, self.domain)
+            if text:
+                return normal_email(text)
+        except AccountError:
+            wrong.append(("email", "email", f"“{short(text)}” is not a valid email address."))
+        except ValueError as error:
+            wrong.append(("login", "domain", str(error)))
+        else:
+            if self.has_emails and not given.get("student_id"):
+                wrong.append(("email", "missing", "The email is missing."))
         return ""
-    try:
-        return normal_email(text)
-    except AccountError:
-        wrong.append(("email", f"“{_short(text)}” is not a valid email address."))
-        return ""
 
 
-def _name(text: str, what: str, wrong: _Wrong) -> str:
-    name = one_line(text)
+def _name(given: Mapping[str, str], what: str, wrong: _Wrong) -> str:
+    last, comma, first = given.get("sorted", "").partition(",")
+    apart = f"{given.get('first', '')} {given.get('last', '')}".strip()
+    name = one_line(given.get("name") or apart or (f"{first} {last}" if comma else last))
     if not name:
-        wrong.append(("name", f"{what} is missing."))
+        wrong.append(("name", "missing", f"{what} is missing."))
     elif len(name) > _LONGEST_NAME or not name.isprintable():
         text = f"{what} must be one line of at most {_LONGEST_NAME} printable characters."
-        wrong.append(("name", text))
+        wrong.append(("name", "name", text))
     return name
 
 
 def _role(text: str, wrong: _Wrong) -> Role | None:
-    if not text:
-        return None
-    try:
-        return Role(text.lower())
-    except ValueError:
+    if text and text.lower() not in _ROLES:
         known = ", ".join(role.value for role in Role)
-        wrong.append(("role", f"“{_short(text)}” is not a role. Use {known}."))
-        return None
+        wrong.append(("role", "role", f"“{short(text)}” is not a role. Use {known}."))
+    return _ROLES.get(text.lower())
 
 
-def _section(text: str | None, wrong: _Wrong) -> str | None:
+def _text(text: str | None, column: str, longest: int, wrong: _Wrong) -> str | None:
     if text is None:
         return None
-    section = one_line(text)
-    if len(section) > LONGEST_SECTION or not section.isprintable():
-        text = f"A section must be one line of at most {LONGEST_SECTION} printable characters."
-        wrong.append(("section", text))
-    return section
+    line = one_line(text)
+    if len(line) > longest or not line.isprintable():
+        what = "A section" if column == "section" else "A student ID"
+        wrong.append((column, column, f"{what} must be one line of at most {longest} printable characters."))
+    return line
 
 
 def _cell(row: Row, name: str) -> str:
     value = getattr(row, name)
     return "" if value is None else str(value)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}…"

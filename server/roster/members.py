@@ -18,17 +18,20 @@ ROLES = tuple((role.value, role.value.capitalize()) for role in Role)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A member's role and section."""
+    """A member's role, section and student ID."""
 
     role: Annotated[Role, Asked("Role", choices=ROLES, help="New role.  [default: unchanged]")] = Role.STUDENT
     section: Annotated[
         str, Asked("Section", clean=one_line, help="New section; empty for none.  [default: unchanged]")
     ] = ""
+    student_id: Annotated[
+        str, Asked("Student ID", clean=one_line, help="New student ID; empty for none.  [default: unchanged]")
+    ] = ""
 
 
 def _place(session: Session, on: Target) -> Place:
     found = membership_of(session, on.course, on.person)
-    return Place(role=found.role, section=found.section)
+    return Place(role=found.role, section=found.section, student_id=found.student_id)
 
 
 CHANGE = Act(

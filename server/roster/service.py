@@ -16,8 +16,8 @@ from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.models import Person
 from server.accounts.service import create_person, find_person, normal_name, was_here
 from server.audit.service import note
-from server.courses.models import Assignment, Course, Membership, Role
-from server.courses.service import CourseError, hold_course
+from server.courses.models import LONGEST_STUDENT_ID, Assignment, Course, Membership, Role
+from server.courses.service import CourseError, hold_course, id_holder
 from server.enrolment.codes import new_code
 from server.enrolment.course_invitations import Invited, invite, needs_consent
 from server.enrolment.email_confirmation import secure_before_promotion
@@ -39,6 +39,7 @@ class Member:
     has_password: whether the person ever set a password
     came_with_code: whether the person joined with a code, and the email isn't confirmed
     was_here: whether the person ever signed in or used a token
+    student_id: the university's number of the person; "" for none
     """
 
     person_id: Annotated[int, JsonName("person")]
@@ -51,13 +52,14 @@ class Member:
     has_password: Annotated[bool, INTERNAL]
     came_with_code: bool
     was_here: bool
+    student_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """The part of a roster to return.
 
-    text: a part of a name or email
+    text: a part of a name, an email or a student ID
     state: here for present members (the default), dropped, code for members who joined with a code, or all
     """
 
@@ -85,7 +87,7 @@ def _members(course_id: int) -> Select[*tuple[Any, ...]]:
         select(
             Person.id, Person.name, Person.email, Membership.role, Membership.section, Membership.created_at,
             Membership.dropped_at, Person.password.is_not(None), Person.proven_at.is_(None),
-            was_here(),
+            was_here(), Membership.student_id,
         )
         .join(Person, Person.id == Membership.person_id)
         .where(Membership.course_id == course_id, Person.erased_at.is_(None))
@@ -111,9 +113,10 @@ def sections(session: Session, course_id: int) -> list[str]:
 
 def roster_csv(members: Sequence[Member]) -> str:
     """The roster as CSV, for importing it again, without dropped people."""
-    return written(
-        COLUMNS, ([one.email, one.name, one.role.value, one.section] for one in members if one.dropped_at is None)
+    rows = (
+        [one.email, one.name, one.role.value, one.section, one.student_id] for one in members if one.dropped_at is None
     )
+    return written(COLUMNS, rows)
 
 
 def membership_of(session: Session, course: Course, person_id: int) -> Membership:
@@ -138,6 +141,7 @@ def add(
     name: str,
     role: Role,
     section: str = "",
+    student_id: str = "",
     now: datetime | None = None,
 ) -> Membership | None:
     """Add a person to the course, with a new account if needed; raises CourseError, AccountError.
@@ -156,7 +160,10 @@ def add(
     if found is not None and found.dropped_at is None:
         raise CourseError(f"{person.email} is already in the course, as {found.role.value}.")
     if found is None and not new and actor is not None and needs_consent(actor):
-        given = Invited(email=person.email, name=normal_name(name), role=role, section=_section(section))
+        number = _student_id(session, course, student_id, person.id)
+        given = Invited(
+            email=person.email, name=normal_name(name), role=role, section=_section(section), student_id=number
+        )  # fmt: skip
         invite(session, course, actor, person, given, moment)
         return None
     if role is not Role.STUDENT:
@@ -165,6 +172,8 @@ def add(
         found = Membership(course_id=course.id, person_id=person.id, created_at=moment)
         session.add(found)
     found.role, found.section, found.dropped_at = role, _section(section), None
+    if student_id:
+        found.student_id = _student_id(session, course, student_id, person.id)
     session.flush()
     _note(session, actor, "member.added", person.id, course, moment, role=role.value, section=found.section)
     return found
@@ -178,24 +187,31 @@ def change(
     *,
     role: Role,
     section: str,
+    student_id: str | None = None,
     now: datetime | None = None,
 ) -> bool:
-    """Change a member's role or section; returns whether anything changed."""
+    """Change a member's role, section or student ID; returns whether anything changed.
+
+    student_id: None for no change
+    """
     hold_course(session, course.id)
     member = membership_of(session, course, person_id)
     to = _section(section)
-    changed = {
+    number = member.student_id if student_id is None else _student_id(session, course, student_id, person_id)
+    changed: dict[str, Any] = {
         name: [old, new]
         for name, old, new in (("role", member.role.value, role.value), ("section", member.section, to))
         if old != new
     }
+    if number != member.student_id:
+        changed["student_id"] = "changed"  # the audit outlives student IDs, so it has none
     if not changed:
         return False
     if member.role is Role.INSTRUCTOR and role is not Role.INSTRUCTOR:
         keep_an_instructor(session, course, person_id)
     if role not in {member.role, Role.STUDENT}:
         secure_before_promotion(session, member.person, actor, course_id=course.id, now=now)
-    member.role, member.section = role, to
+    member.role, member.section, member.student_id = role, to, number
     session.flush()
     _note(session, actor, "member.changed", person_id, course, now or datetime.now(UTC), **changed)
     return True
@@ -288,6 +304,17 @@ def _section(text: str) -> str:
     return section
 
 
+def _student_id(session: Session, course: Course, text: str, person_id: int) -> str:
+    number = one_line(text)
+    if len(number) > LONGEST_STUDENT_ID or (number and not number.isprintable()):
+        wrong = f"A student ID must be one line of at most {LONGEST_STUDENT_ID} characters."
+        raise CourseError(wrong, ["student_id"])
+    holder = id_holder(session, course.id, number)
+    if holder is not None and holder.person_id != person_id:
+        raise CourseError(f"{holder.person.email} has this student ID.", ["student_id"])
+    return number
+
+
 _RANK: Mapping[Role, int] = {Role.INSTRUCTOR: 0, Role.ASSISTANT: 1, Role.STUDENT: 2}
 
 
@@ -299,7 +326,7 @@ def place(member: Member) -> tuple[int, str, str]:
 def is_wanted(member: Member, wanted: Wanted) -> bool:
     """Whether this part of the roster contains this line."""
     return (
-        is_called(wanted.text, member.name, member.email)
+        is_called(wanted.text, member.name, member.email, member.student_id)
         and wanted.role in {None, member.role}
         and wanted.section in {"", member.section}
         and (wanted.state == "all" or (member.dropped_at is not None) == (wanted.state == "dropped"))
@@ -307,10 +334,10 @@ def is_wanted(member: Member, wanted: Wanted) -> bool:
     )
 
 
-def is_called(text: str, name: str, email: str) -> bool:
-    """Whether a name or email contains the text, ignoring case."""
+def is_called(text: str, *names: str) -> bool:
+    """Whether a name, an email or a student ID contains the text, ignoring case."""
     wanted = _folded(text)
-    return wanted in name.casefold() or wanted in email.casefold()
+    return any(wanted in name.casefold() for name in names)
 
 
 @lru_cache(maxsize=16)

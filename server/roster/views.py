@@ -26,7 +26,7 @@ from server.enrolment.authority import barriers
 from server.enrolment.course_invitations import invitations_in, withdraw
 from server.http.forms import Form, filled, sent
 from server.http.site import site, site_address
-from server.roster.csv_file import MOST_BYTES, MOST_LINES, Read, Unreadable, decoded, read_roster
+from server.roster.csv_file import MOST_LINES, Read, domain_of, read_roster
 from server.roster.invitations import HandedOut, hand_out, invite_all, mail_all
 from server.roster.members import CHANGE, DROP, RESTORE, ROLES
 from server.roster.plan import Plan, carry_out, make_plan
@@ -44,6 +44,7 @@ from server.roster.service import (
     sections,
     withdraw_code,
 )
+from server.table_file import MOST_BYTES, Source, Unreadable, decoded
 
 PAGE = 50
 
@@ -106,7 +107,7 @@ def export_roster(slug: str) -> Response:
 def add_member(slug: str) -> str | Response | tuple[str, int]:
     """Add one person."""
     course = instructor_of(slug)
-    form = sent("email", "name", "role", "section")
+    form = sent("email", "name", "role", "section", "student_id")
     role = _role(form)
     if not form["name"]:
         form.mistake("name", "Enter a name.")
@@ -114,7 +115,7 @@ def add_member(slug: str) -> str | Response | tuple[str, int]:
         with mistakes_noted(form, "email"), site().sessions.begin() as session:
             member = add(
                 session, the_course(session, course), acting(session), email=form["email"], name=form["name"],
-                role=role, section=form["section"],
+                role=role, section=form["section"], student_id=form["student_id"],
             )  # fmt: skip
             return back("staff.show_roster", slug, "member-invited" if member is None else "member-added")
     return _html(_page(course, form)), 422
@@ -122,7 +123,7 @@ def add_member(slug: str) -> str | Response | tuple[str, int]:
 
 @staff.post("/roster/<int(max=9007199254740991):person>")
 def change_member(slug: str, person: int) -> Response | tuple[str, int]:
-    """Save a member's role and section."""
+    """Save a member's role, section and student ID."""
     return _carry_out(CHANGE, slug, person, "member-changed")
 
 
@@ -279,8 +280,7 @@ def import_roster(slug: str) -> str:
 def preview_roster(slug: str) -> str | tuple[str, int]:
     """Preview the file's changes; changes nothing."""
     course = instructor_of(slug)
-    form = filled({"text": request.form.get("text", ""), "drop": request.form.get("drop", "")})
-    read = sent_table(form, read_roster)
+    form, read = _sent_roster()
     if read is None:
         return _import_page(ImportPage(desk_of(course, "roster"), form)), 422
     return show_preview(course, form, read)
@@ -290,8 +290,7 @@ def preview_roster(slug: str) -> str | tuple[str, int]:
 def apply_roster(slug: str) -> str | Response | tuple[str, int]:
     """Apply the previewed changes; if the course changed meanwhile, show a new preview instead."""
     course = instructor_of(slug)
-    form = filled({"text": request.form.get("text", ""), "drop": request.form.get("drop", "")})
-    read = sent_table(form, read_roster)
+    form, read = _sent_roster()
     if read is None:
         return _import_page(ImportPage(desk_of(course, "roster"), form)), 422
     with site().sessions.begin() as session:
@@ -318,20 +317,36 @@ def show_preview(course: Membership, form: Form, read: Read, *, outdated: bool =
     return (page, 422) if plan.problems else (page, 409) if outdated else page
 
 
+def _sent_roster() -> tuple[Form, Read | None]:
+    form = filled({name: request.form.get(name, "") for name in ("text", "drop", "domain")})
+    domain = ""
+    try:
+        domain = domain_of(form["domain"])
+    except Unreadable as error:
+        form.mistake("domain", str(error))
+    read = sent_table(form, lambda text: read_roster(text, domain))
+    return form, read if form.right else None
+
+
 def sent_table(form: Form, read: Callable[[str], T]) -> T | None:
     """Read the sent file or the pasted text; adds mistakes to the form."""
-    file = request.files.get("file")
-    content = file.read(MOST_BYTES + 1) if file is not None else b""
+    content = sent_file()
     try:
-        if content:
-            form.values["text"] = decoded(content)
+        source = decoded(content) if content else Source(form.values["text"])
+        form.values |= {"text": source.text, "encoding": source.encoding}
         if not form["text"]:
             form.mistake("file", "Choose a file, or paste its lines below.")
             return None
-        return read(form.values["text"])
+        return read(source.text)
     except Unreadable as error:
         form.mistake("file" if content else "text", str(error))
         return None
+
+
+def sent_file() -> bytes:
+    """The sent file, cut off above the limit; empty for none."""
+    file = request.files.get("file")
+    return b"" if file is None else file.read(MOST_BYTES + 1)
 
 
 def _import_page(page: ImportPage) -> str:

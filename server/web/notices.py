@@ -35,7 +35,7 @@ NOTICES: dict[str, str] = {
     "invitation-withdrawn": "Invitation withdrawn.",
     "invitation-refused": "Invitation declined. The course can’t invite you again.",
     "invitation-gone": "This invitation was withdrawn, or you are in the course already.",
-    "member-changed": "Role and section saved. New staff who joined with a code need an invitation.",
+    "member-changed": "Member saved. New staff who joined with a code need an invitation.",
     "member-dropped": "Person dropped. Their submissions stay.",
     "member-back": "Person restored.",
     "code-made": "New code created. The old code no longer works.",

@@ -173,6 +173,17 @@ _STATES = (
     _state("tokens-wrong", "/account/tokens", "ada", ("name", "")),
     _state("staff-roster-wrong", "/staff/gpu/roster", "ina", ("email", "x"), ("name", "")),
     _state("staff-import-wrong", "/staff/gpu/roster/import", "ina", ("text", "who\nx\n")),
+    _state(
+        "staff-import-canvas",
+        "/staff/gpu/roster/import",
+        "ina",
+        (
+            "text",
+            'Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n"Lovelace, Ada",1,00123,ada,A1\n',
+        ),
+        ("domain", "example.edu"),
+        status=200,
+    ),
     _state("staff-new-assignment-wrong", "/staff/gpu/assignments/new", "ina", ("slug", "A B"), ("points", "many")),
     _state("staff-assignment-wrong", "/staff/gpu/assignments/tiled", "ina", ("title", ""), ("points", "many")),
     _state("staff-extension-wrong", "/staff/gpu/assignments/tiled", "ina", ("extra_attempts", "many")),

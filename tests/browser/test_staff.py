@@ -59,7 +59,7 @@ def test_a_roster_is_imported(desk, portal, complaints, tmp_path: Path):
     assert_accessible(desk)
     apply(desk)
     noticed(desk, "roster-imported")
-    desk.get_by_label("Name or email").fill("zoe@")
+    desk.get_by_label("Name, email or ID").fill("zoe@")
     desk.keyboard.press("Enter")
     row = desk.get_by_role("row", name=re.compile("zoe@desk.example"))
     expect(row.locator(".badge.fair")).to_be_visible()
@@ -163,6 +163,14 @@ def test_grades_are_exported(desk, portal):
         rows = list(csv.DictReader(file))
     assert {"email", "name", "section", "tiled", "total"} <= rows[0].keys()
     assert portal.person("student").email in {row["email"] for row in rows}
+    desk.get_by_role("link", name="Fill in a file").click()
+    sent = told.value.path().read_bytes()
+    desk.locator("#file").set_input_files({"name": "gradebook.csv", "mimeType": "text/csv", "buffer": sent})
+    preview(desk)
+    assert_accessible(desk)
+    with desk.expect_download() as filled:
+        apply(desk)
+    assert filled.value.path().read_bytes() == sent
 
 
 def test_a_worker_is_drained_and_goes_on(desk, portal):

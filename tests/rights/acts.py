@@ -15,7 +15,7 @@ from server.accounts.service import (
     enable,
     find_person,
     hash_password,
-    keep_password,
+    replace_password,
 )
 from server.enrolment.email_confirmation import confirm_email
 from tests.rights.acts_of_people import (
@@ -32,6 +32,7 @@ from tests.rights.acts_of_people import (
     sign_out,
     submit,
 )
+from tests.rights.acts_of_sign_on import connect, end_there, sign_on
 from tests.rights.acts_of_staff import add, by_number, change, code, drop, import_file, invitations, link, take_back
 from tests.rights.stage import Deed, Stage, end_keys
 from tests.rights.world import STAFF, Key, Link
@@ -70,7 +71,8 @@ def operate(stage: Stage) -> Deed:
 def _set_password(stage: Stage, session: Session, agent: str, person: Person) -> None:
     password = stage.there.word()
     end_keys(stage, person.id, "" if person.proven_at is not None else "tokens")
-    keep_password(session, person, hash_password(password))
+    replace_password(session, person, hash_password(password))
+    stage.there.disconnect(person.id)
     confirm_email(session, person)
     stage.there.passwords[person.id] = password
     stage.there.typed.append((agent, person.email, password))
@@ -80,4 +82,5 @@ ACTS: Mapping[Callable[[Stage], Deed], int] = {
     add: 10, change: 8, drop: 3, take_back: 4, link: 14, invitations: 4, import_file: 6, code: 4, by_number: 2,
     join: 8, sign_in: 8, follow: 12, change_password: 2, make_token: 4, revoke_token: 1, sign_out: 2, end_others: 1,
     profile: 2, submit: 4, read: 14, operate: 5, answer_invitation: 6,
+    sign_on: 10, connect: 5, end_there: 1,
 }  # fmt: skip

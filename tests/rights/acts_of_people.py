@@ -76,6 +76,7 @@ def follow(stage: Stage) -> Deed:
         stage, found.person, "tokens" if not stage.before.accounts[found.person].proven or (ticked and reset) else ""
     )
     deed.opened = _came_in(stage, found.agent, client.session_token, email)
+    there.disconnect(found.person)
     there.passwords[found.person] = password
     there.typed.append((found.agent, email, password))
     return deed
@@ -97,7 +98,8 @@ def change_password(stage: Stage) -> Deed:
     deed = stage.answered(Deed("change password"), key, client.post_form("/account/password", **fields))
     if deed.accepted:
         end_keys(stage, key.person, ticked)
-        stage.there.keys.append(Key(key.agent, "cookie", client.session_token, key.person))
+        renewed = Key(key.agent, "cookie", client.session_token, key.person, subject=key.subject)
+        stage.there.keys.append(renewed)
         stage.there.passwords[key.person] = new
         stage.there.typed.append((key.agent, stage.before.accounts[key.person].email, new))
     return deed

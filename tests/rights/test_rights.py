@@ -10,10 +10,12 @@ from server.accounts import service
 from server.courses import access
 from server.courses.models import Role
 from server.enrolment import email_confirmation, links
+from server.identity_providers import Provider
 from server.roster import invitations
 from server.roster import plan as roster_plan
 from server.roster import service as roster_service
 from server.roster import views as roster_views
+from server.sign_on import views as sign_on_views
 from tests.rights.walk import Walk, walk
 from tests.server.conftest import cheap_hashes
 from tests.server.databases import migrated_file
@@ -27,9 +29,19 @@ __all__ = ["cheap_hashes", "migrated_file"]
 
 def test_nobody_gets_what_they_have_no_right_to(migrated_file: Path) -> None:
     done = Walk()
-    walk(migrated_file, 1, _A_FEW, done)
+    walk(migrated_file, 2, _A_FEW, done)
     assert (done.wrongs, done.acts) == ([], _A_FEW)
-    assert {"add", "link", "join anew", "sign in", "follow", "submit", "read"} <= done.accepted.keys()
+    assert {
+        "add",
+        "link",
+        "join anew",
+        "sign in",
+        "follow",
+        "submit",
+        "read",
+        "sign on",
+        "connect",
+    } <= done.accepted.keys()
 
 
 def finds(migrated_file: Path, text: str) -> bool:
@@ -68,3 +80,17 @@ def test_it_finds_that_a_page_is_open_to_everybody(migrated_file: Path, monkeypa
 def test_it_finds_that_a_session_outlives_its_password(migrated_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "end_all", lambda *_, **__: 0)
     assert finds(migrated_file, " still comes in ")
+
+
+@_LONG
+def test_it_finds_that_an_unchecked_email_opens_an_account(
+    migrated_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Provider, "vouches_for", lambda *_, **__: True)
+    assert finds(migrated_file, " which nobody checked")
+
+
+@_LONG
+def test_it_finds_that_a_session_alone_connects(migrated_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sign_on_views, "_proves", lambda *_: True)
+    assert finds(migrated_file, " connects an identity without a password ")

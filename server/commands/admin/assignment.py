@@ -25,7 +25,7 @@ from server.commands.database import database_in_use, in_session
 from server.commands.exercise_lookup import check_solution, exercise_in, exercise_named
 from server.commands.names import assignment_named, course_named, on_assignment, on_course, person_named
 from server.commands.options import even_if_lower
-from server.commands.table_file import read_table
+from server.commands.table_file import read_file
 from server.courses.deletion import delete_assignment, losses_of_assignment
 from server.courses.models import Assignment, Course
 from server.courses.service import CourseError, Terms, arch_of, assignments, courses
@@ -33,7 +33,7 @@ from server.database.engine import Sessions
 from server.exercises.service import newest_content
 from server.exercises.stored import Content
 from server.grades.losses import losses_confirmed
-from server.roster.csv_file import Unreadable
+from server.table_file import Unreadable
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
 
@@ -230,7 +230,7 @@ def extend_many(name: str, file: Path, confirmed: str) -> Answer:
     Example:
       tilelab admin assignment extend-many cs483/tiled extensions.csv
     """
-    text = read_table(file)
+    text = read_file(file).text
     with database_in_use() as sessions, sessions.begin() as session:
         found = assignment_named(session, name)
         try:

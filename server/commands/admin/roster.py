@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,11 @@ from server.audit.service import note
 from server.commands.acts import MEMBER, verb
 from server.commands.database import database_in_use, in_session
 from server.commands.names import course_named, on_course, person_named
-from server.commands.table_file import read_table
+from server.commands.table_file import read_file
 from server.courses.models import Course, Membership
 from server.courses.service import hold_course
 from server.database.engine import Sessions
-from server.roster.csv_file import Read, Unreadable, read_roster
+from server.roster.csv_file import Read, domain_of, read_roster
 from server.roster.invitations import invite_all, mail_all
 from server.roster.members import CHANGE, DROP, RESTORE
 from server.roster.plan import Plan, carry_out, make_plan
@@ -30,6 +31,7 @@ from server.roster.service import membership_of, roster_csv
 from server.roster.service import roster as read_members
 from server.roster.students import add_staff_note, read_notes, remove_staff_note
 from server.settings import read_public_url
+from server.table_file import Unreadable
 from server.text import storable
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
@@ -53,20 +55,23 @@ def roster() -> None:
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--drop-others", is_flag=True, help="Drop students who are not in the file; staff stay.")
+@click.option("--domain", default="", help="Domain of the logins, for a file without emails.")
 @click.option("--yes", is_flag=True, help="Drop without confirmation.")
 @answering()
-def import_roster(course: str, file: Path, dry_run: bool, drop_others: bool, yes: bool) -> Answer:
+def import_roster(course: str, file: Path, dry_run: bool, drop_others: bool, domain: str, yes: bool) -> Answer:
     """Add the people in FILE to COURSE, all of them or none. `-` reads standard input.
 
-    The first line names the columns: email,name,role,section. The last two are optional. Deletes nothing; existing
-    accounts keep their name. If a line has a mistake, reports it and changes nothing.
+    The first line names the columns: email,name,role,section,student_id. The last three are optional. Takes files of
+    Canvas, Moodle, Blackboard and Gradescope as well. Deletes nothing; accounts in use keep their name. If a line has a
+    mistake, reports it and changes nothing.
 
     \b
     Example:
       tilelab admin roster import cs483 students.csv --dry-run
+      tilelab admin roster import cs483 canvas.csv --domain university.edu
       tilelab admin roster import cs483 students.csv --drop-others --yes
     """
-    read = _read(file)
+    read = _read(file, domain)
     with database_in_use() as sessions, sessions.begin() as session:
         found = course_named(session, course)
         plan = make_plan(session, found, read, drop_others=drop_others)
@@ -98,7 +103,13 @@ def export_roster(session: Session, found: Course) -> Answer:
     note(session, None, "roster.exported", f"course {found.slug}", course_id=found.id, people=len(members))
     return Answer(
         [
-            {"email": one.email, "name": one.name, "role": one.role.value, "section": one.section}
+            {
+                "email": one.email,
+                "name": one.name,
+                "role": one.role.value,
+                "section": one.section,
+                "student_id": one.student_id,
+            }
             for one in members
             if one.dropped_at is None
         ],
@@ -106,9 +117,9 @@ def export_roster(session: Session, found: Course) -> Answer:
     )
 
 
-@verb(roster, CHANGE, MEMBER, "role", "section", needed=False)
+@verb(roster, CHANGE, MEMBER, "role", "section", "student_id", needed=False)
 def change(session: Session, on: Target, changed: bool) -> Answer:
-    """Change the role or section of one person in COURSE.
+    """Change the role, section or student ID of one person in COURSE.
 
     \b
     Example:
@@ -220,9 +231,9 @@ _MADE_WITH_A_CODE = (
 )
 
 
-def _read(file: Path) -> Read:
+def _read(file: Path, domain: str) -> Read:
     try:
-        return read_roster(read_table(file))
+        return read_roster(read_file(file).text, domain_of(domain))
     except Unreadable as error:
         raise WrongUse(f"{file}: {error}") from error
 
@@ -248,11 +259,12 @@ def _shown(plan: Plan, *, done: bool) -> dict[str, Any]:
         "changes": [
             {
                 "change": entry.change.value, "email": entry.email, "name": entry.name, "role": entry.role.value,
-                "section": entry.section, "was": entry.was, "needs_invitation": entry.unconfirmed,
+                "section": entry.section, "student_id": entry.student_id, "was": entry.was,
+                "needs_invitation": entry.unconfirmed,
             }
             for entry in plan.changes
         ],
-        "problems": [{"line": problem.line, "text": problem.text} for problem in plan.problems],
+        "problems": [asdict(problem) for problem in plan.problems],
     }  # fmt: skip
 
 
@@ -279,5 +291,6 @@ def _place(session: Session, on: Target) -> dict[str, Any]:
         "email": member.person.email,
         "role": member.role.value,
         "section": member.section,
+        "student_id": member.student_id,
         "dropped": member.dropped_at is not None,
     }

@@ -81,7 +81,8 @@ def test_a_member_is_changed_dropped_and_taken_back(course: ACourse, made: Sessi
     ada = ["gpu", "ada@example.edu"]
     assert done("roster", "change", *ada, "--section", "B2") == ("ada@example.edu is now student, section B2 in gpu.\n")
     assert told("roster", "change", *ada, "--role", "assistant") == {
-        "email": "ada@example.edu", "role": "assistant", "section": "B2", "dropped": False, "changed": True,
+        "email": "ada@example.edu", "role": "assistant", "section": "B2", "student_id": "", "dropped": False,
+        "changed": True,
     }  # fmt: skip
     assert "Dropped " in done("roster", "drop", *ada)
     assert told("roster", "drop", *ada)["dropped"] is True

@@ -41,7 +41,7 @@ def test_a_roster_is_shown_read_and_written(course: ACourse, tmp_path: Path) -> 
     assert said["counts"]["new"] == 2
     assert done("roster", "import", "gpu", str(file)) == "Imported: 2 unchanged.\n"
     assert done("roster", "export", "gpu").splitlines() == [
-        "email,name,role,section", "ina@example.edu,Ina,instructor,", "ada@example.edu,Ada,student,A1",
+        "email,name,role,section,student_id", "ina@example.edu,Ina,instructor,,", "ada@example.edu,Ada,student,A1,",
     ]  # fmt: skip
     only = "email,name\nina@example.edu,Ina\n"
     dropping = ("roster", "import", "gpu", "-", "--drop-others")
@@ -167,12 +167,32 @@ def test_what_was_handed_in_is_graded_again(course: ACourse, made: Sessions) -> 
     assert run("regrade", "gpu/none").exit_code == Exit.WRONG_USE
 
 
+def test_grades_are_filled_into_a_file(course: ACourse, tmp_path: Path) -> None:
+    handed_in(course, "ada", source=b"// 1")
+    file, to = tmp_path / "gradescope.csv", tmp_path / "filled.csv"
+    text = 'Email,Lab 1,Lab 1 - Max Points\r\nada@example.edu,{},10\r\n"eve@example.edu",,10\r\n'
+    file.write_bytes(text.format("").encode())
+    verb = ("export", "fill", "gpu", str(file), str(to))
+    for odd in ((), ("--column", "none=Lab 1"), ("--column", "tiled=Lab 2"), ("--domain", "x")):
+        assert run(*verb, *odd).exit_code == Exit.WRONG_USE, odd
+    assert done(*verb, "--column", "tiled=Lab 1") == f"{to}: 1 filled, 1 no such student.\n"
+    assert to.read_bytes() == text.format("10").encode()
+    twice = text.format("") + text.format("")
+    said = run("export", "fill", "gpu", "-", str(to), "--column", "tiled=Lab 1", stdin=twice)
+    assert (said.exit_code, said.stderr[:7]) == (Exit.WRONG_USE, "line 5:")
+    file.write_text("email\nada@example.edu\n")
+    assert run(*verb).exit_code == Exit.WRONG_USE
+    assert course.actions("grades") == ["grades.exported"]
+
+
 def test_grades_are_written(course: ACourse) -> None:
     made = handed_in(course, "ada", source=b"// 1")
     course.person("bob")
     assert done("export", "grades", "gpu").splitlines() == [
-        "email,name,section,tiled,total,tiled why", "ada@example.edu,ada,,10,10,", "bob@example.edu,bob,,,0,",
-    ]  # fmt: skip
+        "email,name,section,tiled,total,tiled why,student_id",
+        "ada@example.edu,ada,,10,10,,",
+        "bob@example.edu,bob,,,0,,",
+    ]
     said = told("export", "grades", "gpu")
     assert said[0]["grades"]["tiled"] == {
         "points": 10.0, "why": [], "late_days": 0, "submission": made, "corrected": False, "excused": False,

@@ -70,7 +70,7 @@ def test_a_roster_comes_in_pages_and_waits_for_a_yes(portal: Portal, connected: 
 
 def test_the_platforms_word_changes_no_role(portal: Portal, connected: Platform, teacher: BrowserClient):
     portal.course.person("tom", Role.ASSISTANT)
-    connected.members = [[member("tom"), member("teacher"), member("ina", "Administrator")]]
+    connected.members = [[member("tom", name="tom"), member("teacher"), member("ina", "Administrator")]]
     assert "Apply" not in preview(teacher).get_data(as_text=True)
 
 

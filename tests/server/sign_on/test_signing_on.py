@@ -217,7 +217,7 @@ def test_a_planted_attempt_connects_nothing(signing: Portal) -> None:
     planted = thief.get_cookie(name)
     assert planted is not None
     operator = with_password(signing, "ina", admin=True)
-    operator.set_cookie(name, planted.value)
+    operator.set_cookie(name, planted.decoded_value)
 
     assert operator.get(here(Visitor().sign_in(address, "new"))).status_code == 400
     assert people(signing) == {}

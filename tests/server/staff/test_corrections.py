@@ -49,7 +49,7 @@ def grade_of(portal: Portal, name: str) -> Grade:
 def row_of(portal: Portal, name: str) -> list[str]:
     with portal.course.sessions.begin() as session:
         lines = grades_csv(gradebook(session, portal.course.course)).splitlines()
-    return next(line for line in lines if line.startswith(name)).split(",")[3:]
+    return next(line for line in lines if line.startswith(name)).split(",")[3:-1]
 
 
 def saved(portal: Portal, ina: BrowserClient, **changed: str) -> TestResponse:

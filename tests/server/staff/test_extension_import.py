@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from datetime import UTC, datetime
@@ -40,7 +41,7 @@ def applied(ina: BrowserClient, preview: TestResponse) -> TestResponse:
     """The answer to the form under a preview."""
     (digest,) = re.findall(r'name="digest" value="(\w+)"', preview.text)
     (text,) = re.findall(r"<textarea name=\"text\" hidden[^>]*>\n([^<]*)<", preview.text)
-    return ina.post_form(f"{PAGE}/apply", digest=digest, text=text)
+    return ina.post_form(f"{PAGE}/apply", digest=digest, text=html.unescape(text))
 
 
 def changes(page: TestResponse) -> list[str]:
@@ -72,6 +73,26 @@ def test_mistakes_of_a_file_are_named_by_line_and_nothing_is_granted(portal: Por
     for text in ("", "who\nx\n", f"{HEAD}{'x' * 130 * 2**10}"):
         assert ina.post_form(f"{PAGE}/import", text=text).status_code == 422
     assert granted(portal) == {}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_a_file_of_a_spreadsheet_is_taken_as_it_is(portal: Portal, ina: BrowserClient, encoding: str) -> None:
+    text = 'Reason\tAttempts\tE-Mail-Adresse\n"für\nAda"\t2\tADA@example.edu\n'
+    preview = ina.post_form(f"{PAGE}/import", file=(io.BytesIO(text.encode(encoding)), "extensions.xls"))
+    assert (preview.status_code, changes(preview)) == (200, ["new"])
+    assert applied(ina, preview).status_code == 303
+    assert portal.course.row(select(Extension)).reason == "für Ada"
+
+
+def test_exported_extensions_come_back_unchanged(portal: Portal, ina: BrowserClient) -> None:
+    portal.course.extend("ada", due_at=DUE_ADA.replace(second=7), extra_attempts=2, reason="=1+1, was ill")
+    portal.course.extend("bob", due_at=datetime(2026, 4, 1, tzinfo=UTC))
+    portal.course.change_course(time_zone="Europe/Vienna")
+    exported = ina.get(f"{PAGE}.csv").data
+    assert b"2026-05-02T14:00:07+02:00" in exported
+    answer = ina.post_form(f"{PAGE}/import", file=(io.BytesIO(exported), "extensions.csv"))
+    assert (answer.status_code, changes(answer)) == (200, [])
+    assert len(granted(portal)) == 2
 
 
 def test_a_preview_that_is_outdated_is_shown_again(portal: Portal, ina: BrowserClient) -> None:

@@ -1,6 +1,6 @@
 """Platforms of LTI, and what is between them and courses.
 
-Revision ID: 0033
+Revision ID: 0034
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0033"
-down_revision = "0032"
+revision = "0034"
+down_revision = "0033"
 
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _TIME = sa.DateTime(timezone=True)
