@@ -137,7 +137,7 @@ def in_frame(template: str, *, forms: str = "'self'", **values: Any) -> Response
 @lti.post("/launch")
 def launch() -> Response:
     """Take a platform's token, and go on to the page of the launch."""
-    state = request.form.get("state", "")[:_LONGEST_STATE]
+    state = storable(request.form.get("state", ""))[:_LONGEST_STATE]
     platform = _platform_of(state)
     if declined := request.form.get("error", ""):
         _LOG.info("%s declines a launch: %r", platform.title, declined[:60])
