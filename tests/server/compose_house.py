@@ -117,8 +117,11 @@ class House:
         """What stands in a container's words, and what it is here."""
         common = {"/run/secrets/": f"{self.folder / 'secrets'}/", "/tmp/": f"{self._temporary(name)}/"}
         own: dict[str, Mapping[str, str]] = {
-            # this machine's alone, where a container's own network would keep it
-            "redis": {"port 6379": f"bind 127.0.0.1\nport {self.ports['redis']}"},
+            "redis": {
+                "/deploy/redis": str(ROOT / "deploy" / "redis"),
+                "/run/secrets": str(self.folder / "secrets"),
+                "6379": str(self.ports["redis"]),
+            },
             "web": {"0.0.0.0": "127.0.0.1", "8000": str(self.ports["web"])},
             "postgres": {"127.0.0.1": str(self.postgres.sockets)},
         }

@@ -12,6 +12,7 @@ from fnmatch import fnmatch
 import click
 import jsonschema
 import pytest
+import yaml
 
 from tests.server.compose_file import ROOT, Service, services, text
 from worker.commands.worker.start import start
@@ -21,14 +22,26 @@ from worker.slots import supervisor
 SERVICES = services()
 OURS = [name for name, each in SERVICES.items() if "build" in each.plain]
 WORKERS = ["worker", "worker-gpu"]
+TLS = yaml.safe_load((ROOT / "deploy" / "compose-tls.yml").read_text())
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
 each_service = pytest.mark.parametrize("service", SERVICES.values(), ids=SERVICES)
 
 
-def test_it_is_what_the_specification_allows():
+@pytest.mark.parametrize("plain", [text(), TLS], ids=["alone", "tls"])
+def test_it_is_what_the_specification_allows(plain):
     schema = importlib.resources.files("check_jsonschema") / "builtin_schemas/vendor/compose-spec.json"
-    jsonschema.validate(text(), json.loads(schema.read_text()))
+    jsonschema.validate(plain, json.loads(schema.read_text()))
+
+
+def test_with_tls_each_service_that_reaches_redis_trusts_its_certificate():
+    reaching = {name for name, each in SERVICES.items() if {"broker", "workers"} & set(each.plain["networks"])}
+    assert TLS["services"].keys() == reaching
+    assert all("redis_certificate" in each["secrets"] for each in TLS["services"].values())
+    assert {name for name, each in TLS["services"].items() if "redis_key" in each["secrets"]} == {"redis"}
+    # Redis has the certificate's name in each network in which it had its own
+    networks = TLS["services"]["redis"]["networks"]
+    assert set(SERVICES["redis"].plain["networks"]) == {name for name, each in networks.items() if "aliases" in each}
 
 
 def test_the_services_are_those_of_an_installation():

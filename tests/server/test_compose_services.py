@@ -8,6 +8,8 @@ import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Protocol
 
 import pytest
 
@@ -16,7 +18,7 @@ from server.up.watch import ask
 from tests.marks import linux
 from tests.server.compose_house import House
 from tests.services.postgres_server import PostgresServer
-from tests.worker.fleet.watched import wait_until
+from tests.worker.fleet.watched import Watched, wait_until
 
 pytestmark = pytest.mark.long("starts every service; the short suite reads the file, in test_compose.py")
 
@@ -74,7 +76,16 @@ def test_a_gpu_worker_without_a_gpu_says_so_in_one_line(house: House):
     assert not done.stdout
 
 
-def a_student(house: House) -> str:
+class Site(Protocol):
+    """Services that run on this machine, from whatever describes them."""
+
+    ports: dict[str, int]
+    running: dict[str, Watched]
+
+    def run(self, name: str, /, *words: str) -> CompletedProcess[str]: ...
+
+
+def a_student(house: Site) -> str:
     """Someone in a course with one assignment, made as an operator makes them; the token."""
     for words in (("course", "add", "demo", "Demo"), ("course", "assign", "demo", "tiled", "--arch", "sm_90")):
         done = house.run("dispatcher", "tilelab", "admin", *words)
@@ -97,15 +108,23 @@ def a_student(house: House) -> str:
     return token
 
 
-def hand_in(house: House, token: str) -> str:
-    """Hand in over HTTP, and wait for the verdict."""
-    url = f"http://127.0.0.1:{house.ports['web']}"
-    headers = {"Authorization": f"Bearer {token}"}
+def submitted(house: Site, token: str) -> str:
+    """Submit over HTTP; the path of the submission."""
+    body = {"assignment": "demo/tiled", "source": SOLUTION}
     accepted = ask(
-        url, "POST", "/api/v1/submissions", headers=headers, body={"assignment": "demo/tiled", "source": SOLUTION}
+        portal_of(house), "POST", "/api/v1/submissions", headers={"Authorization": f"Bearer {token}"}, body=body
     )
     assert accepted.status == 202, accepted.body
-    place = str(accepted.body["url"])
+    return str(accepted.body["url"])
+
+
+def portal_of(house: Site) -> str:
+    return f"http://127.0.0.1:{house.ports['web']}"
+
+
+def hand_in(house: Site, token: str) -> str:
+    """Submit, and wait for the verdict."""
+    url, headers, place = portal_of(house), {"Authorization": f"Bearer {token}"}, submitted(house, token)
 
     def over() -> bool:
         return ask(url, "GET", place, headers=headers).body["verdict"] is not None
@@ -114,7 +133,7 @@ def hand_in(house: House, token: str) -> str:
     return str(ask(url, "GET", place, headers=headers).body["verdict"])
 
 
-def everything_said(house: House) -> str:
+def everything_said(house: Site) -> str:
     return "\n".join(f"--- {name}\n{process.text}" for name, process in house.running.items())
 
 

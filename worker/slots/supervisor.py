@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import secrets
@@ -46,6 +47,7 @@ class Options:
     cache: folder for compiled files
     workplace: MODULE:FACTORY of another workplace, for tests and benches
     heartbeat: shows that the worker's main loop runs
+    idle_seconds: the worker ends after so long without a step
     silent_seconds: a slot without a heartbeat for this long is killed and restarted
     """
 
@@ -56,6 +58,7 @@ class Options:
     most_faults: int = MOST_FAULTS
     workplace: str = ""
     heartbeat: Heartbeat = field(default_factory=partial(Heartbeat, None))
+    idle_seconds: float = math.inf
     silent_seconds: float = SILENT_SECONDS
 
 
@@ -102,6 +105,7 @@ class WorkerParent:
     _gaps: str = ""
     _doubt: str = ""
     _testing: Testing | None = None
+    _active: float = field(default_factory=time.monotonic)
     _wanted: Wanted = Wanted.WORK
     _out: str = ""
     _stopping: bool = False
@@ -131,7 +135,7 @@ class WorkerParent:
 
     def _round(self) -> WorkerRecord:
         """The record for the reporting thread. The main thread sends the heartbeat, so both must be running."""
-        self._supervisor.call(self.options.heartbeat.beat)
+        self._supervisor.call(self._beat)
         return self.record()
 
     def record(self) -> WorkerRecord:
@@ -166,6 +170,16 @@ class WorkerParent:
         return WorkerState.IDLE if WorkerState.IDLE in states else WorkerState.STARTING
 
     # -- in the main thread --------------------------------------------------------------------------------------------
+
+    def _beat(self) -> None:
+        self.options.heartbeat.beat()
+        slots = (account for name, account in self._accounts.items() if self._supervisor.has(name))
+        if self._testing is not None or any(slot.record.state is not WorkerState.IDLE for slot in slots):
+            self._active = time.monotonic()
+        elif time.monotonic() - self._active >= self.options.idle_seconds and not self._stopping:
+            self.output.say(f"no step for {self.options.idle_seconds:g} s")
+            self._refusal = self._out
+            self._supervisor.stop()
 
     def _begin_test(self) -> None:
         self._testing = Testing(self.test, lambda found: self._supervisor.call(partial(self._tested, found)))
@@ -217,6 +231,8 @@ class WorkerParent:
 
     def _told(self, name: str, line: str) -> None:
         self._accounts[name].told(line)
+        # A step may begin and end between two heartbeats of this worker.
+        self._active = time.monotonic()
         self._judge(name, "")
         self._reporter.changed()
 

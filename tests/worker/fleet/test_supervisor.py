@@ -77,6 +77,24 @@ def test_a_worker_is_on_the_board_while_it_tests_itself_and_can_be_stopped(redis
         assert board.record() is None
 
 
+def test_a_worker_ends_when_it_is_idle_and_not_during_a_step(redis_url, board, server, tmp_path):
+    with working(redis_url, idle=2.0) as watched:
+        server.send(message(f"wait {tmp_path / 'go'}", 1))
+        board.state(WorkerState.BUSY)
+        time.sleep(3.0)
+        assert board.state(WorkerState.BUSY)
+        (tmp_path / "go").touch()
+        assert server.record().ticket.job == 1
+        assert watched.ends() == 0
+        assert board.record() is None
+
+
+def test_an_idle_worker_that_took_itself_out_ends_with_the_reason(redis_url, board):
+    with working(redis_url, idle=1.0, faults=1, command=DIES) as watched:
+        assert watched.ends() == 3
+        assert "refusal: cpu-0 failed" in watched.lines[-1]
+
+
 def test_a_slot_that_is_killed_comes_back_and_its_figures_stay(redis_url, board, server):
     with working(redis_url) as watched:
         server.send(message("ok", 1))

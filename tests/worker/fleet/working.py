@@ -1,12 +1,13 @@
 """A worker to be watched from outside: python -m tests.worker.fleet.working JSON, with REDIS_URL.
 
-JSON: slots (how many), faults, grace, silent (seconds), test ("fit", "unfit", "endless", or "worn": fit the first time
-alone), command (of a slot, if not the real one).
+JSON: slots (how many), faults, grace, silent, idle (seconds), test ("fit", "unfit", "endless", or "worn": fit the first
+time alone), command (of a slot, if not the real one).
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import time
@@ -32,6 +33,7 @@ def main() -> int:
         asked.get("grace", 30.0),
         asked.get("faults", 5),
         "tests.worker.queue.workplaces:Scripted",
+        idle_seconds=asked.get("idle", math.inf),
         silent_seconds=asked.get("silent", 30.0),
     )
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from worker.slots.plan import Slot, Wish
 
 
-@click.command(epilog="Exit code: 0 ended on request, 2 wrong use, 3 not fit, or something is missing.")
+@click.command(epilog="Exit code: 0 ended on request or idle, 2 wrong use, 3 not fit, or something is missing.")
 @click.option("--queues", help="Queues to serve: cpu, gpu or cpu,gpu.  [default: what the machine can do]")
 @click.option(
     "--cpu-slots", type=click.IntRange(0, 1024), help="Number of checks at once.  [default: cores not needed for GPUs]"
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 @click.option(
     "--grace", type=click.FloatRange(0, 3600), default=30.0, show_default=True, metavar="SECONDS",
     help="Time for running steps to finish on drain or exit; then they return to the queue.",
+)  # fmt: skip
+@click.option(
+    "--idle-exit", type=click.FloatRange(0, min_open=True), default=math.inf, metavar="SECONDS",
+    help="End after this time without a step, such as in a batch job.",
 )  # fmt: skip
 @click.option(
     "--faults", type=click.IntRange(1, 1000), default=5, show_default=True,
@@ -46,6 +51,7 @@ def start(
     cpu_slots: int | None,
     gpus: str | None,
     grace: float,
+    idle_exit: float,
     faults: int,
     allow_gaps: bool,
     heartbeat: Path | None,
@@ -81,7 +87,7 @@ def start(
         raise WrongUse(str(error)) from error
     output = PartOutput(sys.stdout, "worker", as_json=as_json)
     beat = Heartbeat(heartbeat, tell=tell)
-    options = Options(slots, _environment(url), cache_folder(), grace, faults, heartbeat=beat)
+    options = Options(slots, _environment(url), cache_folder(), grace, faults, heartbeat=beat, idle_seconds=idle_exit)
     tests = DeviceTests(slots, DEFAULT_ARCH, cache_folder(), allow_gaps)
     try:
         with locked(gpus_of(slots)), connect_redis(url) as client:
