@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 E = TypeVar("E", bound=StrEnum)
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-_DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+")
+DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+")
 
 
 class Passwords(StrEnum):
@@ -116,7 +116,7 @@ def _provider(table: Mapping[str, Any], where: str) -> Provider:
     if not _NAME.fullmatch(name):
         raise ProviderError(f"{where}: `name` is {name!r}. Use small letters, digits and hyphens, like 'university'.")
     domains = table.get("domains", [])
-    if not isinstance(domains, list) or not all(isinstance(each, str) and _DOMAIN.fullmatch(each) for each in domains):
+    if not isinstance(domains, list) or not all(isinstance(each, str) and DOMAIN.fullmatch(each) for each in domains):
         raise ProviderError(f"{where}: `domains` must be a list of domains in small letters, like ['university.edu'].")
     verified = _choice(table, "verified", Verified.CLAIM, where)
     if verified is Verified.ALWAYS and not domains:

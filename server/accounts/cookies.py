@@ -19,6 +19,8 @@ _FIELD = "csrf_field"
 _MASK_BYTES = 32
 _LONGEST = 200
 _SAFE = {"GET", "HEAD", "OPTIONS"}
+_FROM_PLATFORMS = {"lti.login", "lti.launch"}
+"""Forms that a learning management system sends. They change nothing for the browser's session."""
 
 
 def attach_form_guard(app: Flask) -> None:
@@ -66,7 +68,7 @@ def csrf_token(token: str) -> str:
 
 def _refuse_foreign_forms() -> None:
     """Accept only forms from this site. API requests carry a token, which no browser sends by itself."""
-    if request.method in _SAFE or request.path.startswith("/api/"):
+    if request.method in _SAFE or request.path.startswith("/api/") or request.endpoint in _FROM_PLATFORMS:
         return
     if not _from_here():
         raise _foreign()

@@ -30,6 +30,7 @@ _AREAS = (
     ("invitation", "Invitations"),
     ("reset", "Password links"),
     ("grades", "Grade corrections and exports"),
+    ("lti", "Learning management system"),
     ("course", "Course settings"),
 )
 

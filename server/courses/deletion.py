@@ -26,6 +26,8 @@ from server.courses.service import CourseError, hold_course
 from server.experiments.models import Experiment
 from server.grading.models import Job
 from server.grading.service import delete_jobs
+from server.lti.contexts import delete_contexts, delete_links
+from server.lti.models import LtiContext, LtiLink
 from server.standings.models import StandingCount
 from server.submissions.models import Submission
 from server.talk.models import Announcement, ExtensionRequest, SeenAnnouncement
@@ -107,6 +109,7 @@ def delete_course(session: Session, course: Course, actor: Person | None, now: d
     )  # fmt: skip
     _delete_announcements(session, Announcement.course_id == course.id)
     _delete_assignments(session, inside)
+    delete_contexts(session, LtiContext.course_id == course.id)
     own = select(Exercise.id).where(Exercise.course_id == course.id)
     tickets = delete_jobs(session, Job.exercise_id.in_(own) & Job.proof_file.is_not(None))
     for statement in (
@@ -163,6 +166,7 @@ def _delete_announcements(session: Session, which: ColumnElement[bool]) -> None:
 def _delete_assignments(session: Session, which: ColumnElement[bool]) -> None:
     chosen = select(Assignment.id).where(which)
     _delete_announcements(session, Announcement.assignment_id.in_(chosen))
+    delete_links(session, LtiLink.assignment_id.in_(chosen))
     for statement in (
         delete(Extension).where(Extension.assignment_id.in_(chosen)),
         delete(ExtensionRequest).where(ExtensionRequest.assignment_id.in_(chosen)),

@@ -222,7 +222,7 @@ TOO_MANY = Problem(
     "Nothing was done. Wait for the answers to your earlier requests, then send this one again.",
 )  # fmt: skip
 
-_SMALL_FORMS = {"accounts", "enrolment", "sign_on"}
+_SMALL_FORMS = {"accounts", "enrolment", "lti", "lti_choice", "lti_platforms", "lti_registration", "sign_on"}
 NEEDS_NO_SLOT = frozenset({"/healthz", "/readyz"})
 """They query nothing, or one at a time."""
 

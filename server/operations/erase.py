@@ -42,6 +42,7 @@ from server.grading.attempts import cancelled
 from server.grading.models import Attempt, Job, JobState, Result, Source, Step, StepState
 from server.grading.reports import ReportError, unpack
 from server.grading.service import keep_source
+from server.lti.models import LtiLaunch, LtiScore
 from server.mail.models import Mail
 from server.standings.service import remove_person
 from server.submissions.models import LookedAtPair, Mode, RubricGrade, StagedRegrade, Submission
@@ -204,8 +205,10 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     done.tokens = len(removed.all())
     # No one can have this address: mail to it goes nowhere, and create_person refuses it.
     person.email = f"erased-{person.id}@erased.invalid"
-    for table in (BrowserSession, OneTimeLink, Identity):
+    for table in (BrowserSession, OneTimeLink, Identity, LtiScore):
         session.execute(delete(table).where(table.person_id == person.id))
+    # Of all people, because a launch under way may name someone whose account isn't known yet.
+    session.execute(delete(LtiLaunch))
     session.execute(delete(RateCount).where(RateCount.subject.in_(counted)))
     viewed = update(BrowserSession).where(BrowserSession.viewing_id == person.id)
     session.execute(viewed.values(viewing_id=None, viewing_course_id=None))

@@ -26,6 +26,7 @@ from server.database.storage import free_bytes
 from server.fleet.service import known_workers, slots
 from server.grading.models import Attempt, AttemptOutcome, Job, Result, Step, StepState
 from server.grading.queue_order import IN_FLIGHT, OLDEST, QUEUED, queues_with
+from server.lti.models import LtiScore
 from server.mail.queries import mail_state
 from server.operations.presence import InRedis
 from server.recording.origin import Distrust
@@ -189,6 +190,7 @@ class TilelabCollector(Collector):
         yield _step_seconds(self._seconds.now(session, now))
         yield _failure_counts(self._failures.now(session, now))
         yield _emails(session)
+        yield _scores(session)
 
     def _from_redis(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("tilelab_broker_up", "Whether Redis answers.")
@@ -317,6 +319,17 @@ def _emails(session: Session) -> Metric:
     found = mail_state(session)
     family.add_metric(["waiting"], found.waiting)
     family.add_metric(["failed"], found.failed)
+    return family
+
+
+def _scores(session: Session) -> Metric:
+    family = GaugeMetricFamily(
+        "tilelab_lti_scores", "Scores that platforms of LTI don't have yet: new, or failed at the last try.",
+        labels=["state"],
+    )  # fmt: skip
+    for state, which in (("waiting", LtiScore.fault == ""), ("failing", LtiScore.fault != "")):
+        query = select(func.count(LtiScore.id)).where(LtiScore.next_at.is_not(None), which)
+        family.add_metric([state], session.scalar(query) or 0)
     return family
 
 

@@ -18,6 +18,7 @@ from server.experiments.models import Experiment
 from server.grades.grade import own_grades
 from server.grading.models import Result, Source
 from server.grading.reports import unpack
+from server.lti.models import LtiScore
 from server.mail.models import Mail
 from server.submissions.models import Submission
 from server.talk.models import Comment, ExtensionRequest, RegradeRequest
@@ -103,6 +104,10 @@ def _tables(session: Session, person: int) -> Iterator[tuple[str, Rows]]:
             where=Experiment.person_id == person,
         ),
     )
+    yield "scores_sent_to_platforms", rows(
+        LtiScore.link_id, LtiScore.points, LtiScore.most, LtiScore.sent_at,
+        where=(LtiScore.person_id == person) & LtiScore.sent_at.is_not(None),
+    )  # fmt: skip
     yield "emails", rows(Mail.subject, Mail.made_at, Mail.sent_at, where=Mail.person_id == person)
 
 

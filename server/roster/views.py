@@ -283,7 +283,7 @@ def preview_roster(slug: str) -> str | tuple[str, int]:
     form, read = _sent_roster()
     if read is None:
         return _import_page(ImportPage(desk_of(course, "roster"), form)), 422
-    return _preview(course, form, read)
+    return show_preview(course, form, read)
 
 
 @staff.post("/roster/apply")
@@ -302,10 +302,11 @@ def apply_roster(slug: str) -> str | Response | tuple[str, int]:
         if as_shown and not plan.problems:
             carry_out(session, row, plan, acting(session))
             return back("staff.show_roster", slug, "roster-imported")
-    return _preview(course, form, read, outdated=not as_shown)
+    return show_preview(course, form, read, outdated=not as_shown)
 
 
-def _preview(course: Membership, form: Form, read: Read, *, outdated: bool = False) -> str | tuple[str, int]:
+def show_preview(course: Membership, form: Form, read: Read, *, outdated: bool = False) -> str | tuple[str, int]:
+    """The page with the changes that a roster would make; changes nothing."""
     with site().readers.begin() as session:
         plan = make_plan(
             session, the_course(session, course), read, drop_others=form.checked("drop"), actor=acting(session)

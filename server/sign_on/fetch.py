@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from email.message import Message
 from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse
-from socket import SHUT_RDWR, socket
+from ipaddress import ip_address
+from socket import SHUT_RDWR, create_connection, socket
 from threading import Timer
 from typing import IO, Any, Self
 from urllib.error import HTTPError
@@ -29,7 +31,15 @@ _CHUNK = 16 * 1024
 
 
 class ProviderFault(Exception):
-    """A provider can't be reached, or says something that it may not. The text is for operators."""
+    """A provider can't be reached, or says something that it may not. The text is for operators.
+
+    status: of an answer that refuses; 0 for none
+    pause: the seconds for which it asks to wait; 0 for none
+    """
+
+    def __init__(self, text: str, status: int = 0, pause: int = 0) -> None:
+        super().__init__(text)
+        self.status, self.pause = status, pause
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -59,8 +69,8 @@ class _Encrypted(_Watching, HTTPSHandler):
 class _Exchange:
     """The connections of one request. They end with its time, however the other side spreads its bytes."""
 
-    def __init__(self) -> None:
-        self.over = False
+    def __init__(self, *, public: bool = False) -> None:
+        self.over, self._public = False, public
         self.opener = build_opener(_NoRedirect, _Plain(self._watched), _Encrypted(self._watched))
         self._sockets: list[socket] = []
         self._end = Timer(_SECONDS, self._ended)
@@ -76,6 +86,8 @@ class _Exchange:
         connect = connection.connect
 
         def connected() -> None:
+            if self._public and not connection._tunnel_host:  # type: ignore[attr-defined]  # noqa: SLF001 - else it is the operator's proxy
+                connection._create_connection = _to_public  # type: ignore[attr-defined]  # noqa: SLF001
             connect()
             self._sockets.append(connection.sock)
             if self.over:
@@ -90,6 +102,27 @@ class _Exchange:
             with suppress(OSError):
                 # The socket's own: that of an encrypted one also drops what the reading thread uses.
                 socket.shutdown(each, SHUT_RDWR)
+
+
+def _to_public(address: tuple[str, int], *more: Any) -> socket:
+    """A connection that doesn't lead into a network of ours, whatever the name of the host means there."""
+    made = create_connection(address, *more)
+    found = ip_address(made.getpeername()[0].partition("%")[0])
+    if (getattr(found, "ipv4_mapped", None) or found).is_global:
+        return made
+    made.close()
+    raise OSError("it isn't a public address")
+
+
+def exchange(request: Request, trusted: Collection[str]) -> tuple[HTTPMessage, bytes]:
+    """Send a request to an address that others named; returns the answer's headers and content.
+
+    Raises ProviderFault. trusted: hosts with ports that an operator named. Others must be public and encrypted.
+    """
+    own = urlsplit(checked(request.full_url)).netloc in trusted
+    if not own and request.type != "https":
+        raise ProviderFault(f"the address of {request.host} isn't encrypted")
+    return _exchanged(request, public=not own)
 
 
 def get_json(address: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -117,23 +150,32 @@ def checked(address: object) -> str:
 
 
 def _asked(request: Request) -> dict[str, Any]:
-    with _Exchange() as exchange:
-        try:
-            content = _answer(exchange.opener, request)
-        except (OSError, HTTPException, UnicodeError) as error:  # UnicodeError: an odd host name
-            raise ProviderFault(f"{request.host} can't be reached: {error}") from error
-        if exchange.over:
-            raise ProviderFault(f"{request.host} is too slow")
+    return json_object(request.host, _exchanged(request)[1])
+
+
+def json_object(host: str, content: bytes) -> dict[str, Any]:
+    """The JSON object in an answer of this host; raises ProviderFault."""
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise ProviderFault(f"the answer from {request.host} isn't JSON") from error
+        raise ProviderFault(f"the answer from {host} isn't JSON") from error
     if not isinstance(found, dict):
-        raise ProviderFault(f"the answer from {request.host} isn't a JSON object")
+        raise ProviderFault(f"the answer from {host} isn't a JSON object")
     return found
 
 
-def _answer(opener: OpenerDirector, request: Request) -> bytes:
+def _exchanged(request: Request, *, public: bool = False) -> tuple[HTTPMessage, bytes]:
+    with _Exchange(public=public) as running:
+        try:
+            found = _answer(running.opener, request)
+        except (OSError, HTTPException, UnicodeError) as error:  # UnicodeError: an odd host name
+            raise ProviderFault(f"{request.host} can't be reached: {error}") from error
+        if running.over:
+            raise ProviderFault(f"{request.host} is too slow")
+    return found
+
+
+def _answer(opener: OpenerDirector, request: Request) -> tuple[HTTPMessage, bytes]:
     content = bytearray()
     try:
         with opener.open(request, timeout=_SECONDS / 2) as answer:
@@ -143,8 +185,15 @@ def _answer(opener: OpenerDirector, request: Request) -> bytes:
                     raise ProviderFault(f"the answer from {request.host} is too large")
     except HTTPError as error:
         with error:
-            raise ProviderFault(f"{request.host} answers {error.code}{_reason(error)}") from error
-    return bytes(content)
+            said = f"{request.host} answers {error.code}{_reason(error)}"
+            raise ProviderFault(said, error.code, _pause(error.headers)) from error
+    return answer.headers, bytes(content)
+
+
+def _pause(headers: Message) -> int:
+    """The seconds in Retry-After; 0 for none, or for a date."""
+    said = headers.get("Retry-After", "")
+    return int(said) if said.isascii() and said.isdecimal() and len(said) < 6 else 0
 
 
 def _reason(error: HTTPError) -> str:

@@ -123,13 +123,51 @@ class _Published(Generic[T]):
         return self._known[1]
 
 
+class SignedTokens:
+    """What an issuer signs for a client of it. Threads share it.
+
+    keys: the address of its keys; may raise ProviderFault
+    """
+
+    def __init__(self, issuer: str, client_id: str, keys: Callable[[], str]) -> None:
+        self._issuer, self._client_id, self._address = issuer, client_id, keys
+        self._keys = _Published[KeySet]()
+
+    def read(self, token: str, essential: tuple[str, ...]) -> dict[str, Any]:
+        """What a token says, if the issuer signed it for the client and it is still valid; raises ProviderFault."""
+        if len(token) > _LONGEST_TOKEN:
+            raise ProviderFault("the token is too long")
+        try:
+            try:
+                found = jwt.decode(token, self._key_set(), algorithms=_ALGORITHMS).claims
+            except (InvalidKeyIdError, BadSignatureError):
+                found = jwt.decode(token, self._key_set(newer=True), algorithms=_ALGORITHMS).claims
+            if missing := [name for name in essential if not found.get(name)]:
+                raise ProviderFault(f"a token has no {missing[0]}")
+            jwt.JWTClaimsRegistry(
+                leeway=_LEEWAY,
+                iss=jwt.ClaimsOption(essential=True, value=self._issuer),
+                aud=jwt.ClaimsOption(essential=True, value=self._client_id),
+            ).validate(found)
+        except (JoseError, ValueError, TypeError) as error:
+            raise ProviderFault(f"a token isn't valid: {error}") from error
+        party = found.get("azp", self._client_id)
+        if party != self._client_id or (isinstance(found["aud"], list) and set(found["aud"]) != {party}):
+            raise ProviderFault("a token is for others, too")
+        return found
+
+    def _key_set(self, *, newer: bool = False) -> KeySet:
+        address = self._address()
+        return self._keys.get(lambda: _keys(get_json(address)), newer=newer)
+
+
 class Client:
     """A provider, as this process knows it. Threads share it."""
 
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
         self._metadata = _Published[Metadata]()
-        self._keys = _Published[KeySet]()
+        self._tokens = SignedTokens(provider.issuer, provider.client_id, lambda: self.metadata().keys)
         self._asking = threading.BoundedSemaphore(_AT_ONCE)
 
     def metadata(self) -> Metadata:
@@ -145,13 +183,13 @@ class Client:
             "scope": "openid email profile", "state": request.state, "nonce": request.nonce,
             "code_challenge": challenge, "code_challenge_method": "S256", **({"prompt": "login"} if again else {}),
         }  # fmt: skip
-        return _with_query(self.metadata().authorization, query)
+        return with_query(self.metadata().authorization, query)
 
     def sign_out_address(self, back: str) -> str:
         """Where the browser goes to end the provider's own session; "" if the provider has no such address."""
         address = self.metadata().end_session
         query = {"client_id": self.provider.client_id, "post_logout_redirect_uri": back}
-        return _with_query(address, query) if address else ""
+        return with_query(address, query) if address else ""
 
     def check_issuer(self, named: str | None) -> None:
         """Raise ProviderFault if the answer names another issuer, or none although this provider always does."""
@@ -169,7 +207,7 @@ class Client:
 
     def _claims(self, code: str, request: Request, back: str) -> Claims:
         given = self._exchanged(code, request, back)
-        found = self._signed(_token_in(given, "id_token"), essential=("nonce", "exp", "sub"))
+        found = self._tokens.read(_token_in(given, "id_token"), essential=("nonce", "exp", "sub"))
         if found["nonce"] != request.nonce:
             raise ProviderFault("the ID token belongs to another sign-in")
         if "email" not in found and (userinfo := self.metadata().userinfo):
@@ -177,15 +215,15 @@ class Client:
             if more.get("sub") != found["sub"]:
                 raise ProviderFault("the user info belongs to another person")
             found = {**more, **found}
-        return _claims(found)
+        return claims_of(found)
 
     def signed_out(self, token: str) -> tuple[str, str]:
         """The subject and the session that a provider's logout token ends, one of them perhaps ""."""
-        found = self._signed(token, essential=("iat", "exp", "jti", "events"))
+        found = self._tokens.read(token, essential=("iat", "exp", "jti", "events"))
         events = found["events"]
         if not isinstance(events, dict) or _SIGNED_OUT not in events or "nonce" in found:
             raise ProviderFault("the token isn't a logout token")
-        subject, session = (_line(found.get(name), LONGEST_SUBJECT) for name in ("sub", "sid"))
+        subject, session = (one_line(found.get(name), LONGEST_SUBJECT) for name in ("sub", "sid"))
         if not subject and not session:
             raise ProviderFault("the logout token names no person and no session")
         return subject, session
@@ -201,33 +239,6 @@ class Client:
         else:
             form |= {"client_id": provider.client_id, "client_secret": provider.client_secret}
         return post_form(self.metadata().token, form, headers)
-
-    def _signed(self, token: str, essential: tuple[str, ...]) -> dict[str, Any]:
-        """What a token says, if the provider signed it for us and it is still valid."""
-        if len(token) > _LONGEST_TOKEN:
-            raise ProviderFault("the token is too long")
-        try:
-            try:
-                found = jwt.decode(token, self._key_set(), algorithms=_ALGORITHMS).claims
-            except (InvalidKeyIdError, BadSignatureError):
-                found = jwt.decode(token, self._key_set(newer=True), algorithms=_ALGORITHMS).claims
-            if missing := [name for name in essential if not found.get(name)]:
-                raise ProviderFault(f"a token has no {missing[0]}")
-            jwt.JWTClaimsRegistry(
-                leeway=_LEEWAY,
-                iss=jwt.ClaimsOption(essential=True, value=self.provider.issuer),
-                aud=jwt.ClaimsOption(essential=True, value=self.provider.client_id),
-            ).validate(found)
-        except (JoseError, ValueError, TypeError) as error:
-            raise ProviderFault(f"a token isn't valid: {error}") from error
-        party = found.get("azp", self.provider.client_id)
-        if party != self.provider.client_id or (isinstance(found["aud"], list) and set(found["aud"]) != {party}):
-            raise ProviderFault("a token is for others, too")
-        return found
-
-    def _key_set(self, *, newer: bool = False) -> KeySet:
-        address = self.metadata().keys
-        return self._keys.get(lambda: _keys(get_json(address)), newer=newer)
 
 
 def _metadata(given: Mapping[str, Any], issuer: str) -> Metadata:
@@ -257,22 +268,23 @@ def _keys(given: Mapping[str, Any]) -> KeySet:
     return KeySet(made)
 
 
-def _claims(found: Mapping[str, Any]) -> Claims:
+def claims_of(found: Mapping[str, Any]) -> Claims:
+    """What a checked token says about a person; raises ProviderFault if it names none."""
     subject = found["sub"]
-    if not isinstance(subject, str) or _line(subject, LONGEST_SUBJECT) != subject:
+    if not isinstance(subject, str) or one_line(subject, LONGEST_SUBJECT) != subject:
         raise ProviderFault("the ID token has no usable subject")
     names = (found.get("name"), f"{found.get('given_name') or ''} {found.get('family_name') or ''}")
     return Claims(
         issuer=found["iss"],
         subject=subject,
-        email=_line(found.get("email"), 254),
+        email=one_line(found.get("email"), 254),
         email_verified=found.get("email_verified") is True or found.get("email_verified") == "true",
-        name=next((line for each in names if (line := _line(each, 200))), ""),
-        session=_line(found.get("sid"), LONGEST_SUBJECT),
+        name=next((line for each in names if (line := one_line(each, 200))), ""),
+        session=one_line(found.get("sid"), LONGEST_SUBJECT),
     )
 
 
-def _line(text: object, longest: int) -> str:
+def one_line(text: object, longest: int) -> str:
     """A text of one line; "" for anything else."""
     line = " ".join(text.split()) if isinstance(text, str) else ""
     return line if len(line) <= longest and line.isprintable() else ""
@@ -285,5 +297,5 @@ def _token_in(given: Mapping[str, Any], name: str) -> str:
     return token
 
 
-def _with_query(address: str, query: Mapping[str, str]) -> str:
+def with_query(address: str, query: Mapping[str, str]) -> str:
     return f"{address}{'&' if '?' in address else '?'}{urlencode(query)}"

@@ -24,6 +24,7 @@ from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
 from server.http.site import site, site_address
 from server.identity_providers import Provider, SignOn
+from server.lti.platforms import platforms
 from server.sign_on import matching
 from server.sign_on.fetch import ProviderFault
 from server.sign_on.matching import NoAccount, Why
@@ -72,7 +73,7 @@ _REFUSED: Mapping[Why, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Attempt:
+class Attempt:
     """What a browser keeps while its owner is at the provider.
 
     proof: that the owner of the account to connect typed the password; "" to sign in
@@ -97,7 +98,7 @@ def start(name: str) -> Response:
     if viewer_or_none() is not None:
         return go(to or "/")
     # A longer cookie wouldn't come back whole.
-    return _sent_away(client, _Attempt(name, Request.new(), to if to.isascii() else ""))
+    return _sent_away(client, Attempt(name, Request.new(), to if to.isascii() else ""))
 
 
 @sign_on.get("/account/sign-on/<name>")
@@ -119,9 +120,9 @@ def start_connecting(name: str) -> Response:
     if not form.right:
         return _connecting_page(client, form, person)
     made = Request.new()
-    attempt = _Attempt(name, made, proof=_proof(made.state, person, int(time.time())))
+    attempt = Attempt(name, made, proof=_proof(made.state, person, int(time.time())))
     shown = _connecting_page(client, form, person, _address(client, attempt, again=True))
-    return _keeping(shown, attempt)
+    return keeping(shown, attempt)
 
 
 def _connecting_page(client: Client, form: Form, person: Person, address: str = "") -> Response:
@@ -137,10 +138,10 @@ def answer(name: str) -> Response:
     """Take the provider's answer, and sign the person in or connect the identity."""
     client = _client(name)
     state = request.args.get("state", "")
-    attempt = _attempt(state)
+    attempt = attempt_of(state)
     if attempt is None or attempt.provider != name:
         raise _over(client.provider)
-    after_this_request(lambda response: _forget(response, _cookie(state)))
+    after_this_request(lambda response: forget(response, cookie_of(state)))
     return _answered(client, attempt)
 
 
@@ -175,13 +176,14 @@ def sign_out_there(name: str) -> Response:
 @sign_on.get("/account/sign-on")
 def identities() -> Response:
     who = viewer()
-    if not site().settings.sign_on.providers:
-        raise nothing_here()
     with site().readers.begin() as session:
         known = {each.issuer: each for each in matching.identities_of(session, who.id)}
         only = _is_only_way_in(session, session.get_one(Person, who.id))
+        there = [(each.title, known[each.people]) for each in platforms(session) if each.people in known]
     rows = [(each, known.get(each.issuer)) for each in site().settings.sign_on.providers]
-    return page("sign_on/identities.html", filled({}), rows=rows, only=only)
+    if not rows and not there:
+        raise nothing_here()
+    return page("sign_on/identities.html", filled({}), rows=rows, platforms=there, only=only)
 
 
 @sign_on.post("/account/sign-on/<int(max=9007199254740991):number>/disconnect")
@@ -202,7 +204,7 @@ def disconnect(number: int) -> Response:
 
 def _is_only_way_in(session: Session, person: Person) -> bool:
     """Whether the person couldn't sign in without the one identity."""
-    known = {each.issuer for each in site().settings.sign_on.providers}
+    known = {each.issuer for each in site().settings.sign_on.providers} | {each.people for each in platforms(session)}
     usable = [each for each in matching.identities_of(session, person.id) if each.issuer in known]
     return not _signs_in_with_password(person) and len(usable) < 2
 
@@ -211,25 +213,25 @@ def _signs_in_with_password(person: Person) -> bool:
     return person.password is not None and may_use_password(person)
 
 
-def _sent_away(client: Client, attempt: _Attempt) -> Response:
-    return _keeping(go(_address(client, attempt)), attempt)
+def _sent_away(client: Client, attempt: Attempt) -> Response:
+    return keeping(go(_address(client, attempt)), attempt)
 
 
-def _address(client: Client, attempt: _Attempt, *, again: bool = False) -> str:
+def _address(client: Client, attempt: Attempt, *, again: bool = False) -> str:
     try:
         return client.sign_in_address(attempt.request, _back(client), again=again)
     except ProviderFault as fault:
         raise _unreachable(client.provider, fault) from fault
 
 
-def _keeping(response: Response, attempt: _Attempt) -> Response:
+def keeping(response: Response, attempt: Attempt) -> Response:
     """The response, with which the browser keeps the attempt."""
     response.headers["Cache-Control"] = "no-store"
-    under_way = [each for each in request.cookies if each.startswith(_cookie(""))]
+    under_way = [each for each in request.cookies if each.startswith(cookie_of(""))]
     for each in under_way[: max(0, len(under_way) + 1 - _MOST_TABS)]:
-        _forget(response, each)
+        forget(response, each)
     response.set_cookie(
-        _cookie(attempt.request.state), _kept(attempt), max_age=_UNDER_WAY, path="/", httponly=True,
+        cookie_of(attempt.request.state), _kept(attempt), max_age=_UNDER_WAY, path="/", httponly=True,
         secure=encrypted(), samesite="Lax",
     )  # fmt: skip
     return response
@@ -241,19 +243,19 @@ def _proof(state: str, person: Person, typed: int) -> str:
     return f"{typed}.{made}"
 
 
-def _proves(attempt: _Attempt, person: Person) -> bool:
+def _proves(attempt: Attempt, person: Person) -> bool:
     typed = attempt.proof.partition(".")[0]
     if not typed.isdecimal() or len(typed) > _LONGEST_TIME or time.time() - int(typed) > _UNDER_WAY.total_seconds():
         return False
     return hmac.compare_digest(attempt.proof, _proof(attempt.request.state, person, int(typed)))
 
 
-def _forget(response: Response, cookie: str) -> Response:
+def forget(response: Response, cookie: str) -> Response:
     response.delete_cookie(cookie, path="/", httponly=True, secure=encrypted(), samesite="Lax")
     return response
 
 
-def _answered(client: Client, attempt: _Attempt) -> Response:
+def _answered(client: Client, attempt: Attempt) -> Response:
     provider = client.provider
     if said := request.args.get("error", ""):
         raise _declined(provider, said)
@@ -280,7 +282,7 @@ def _answered(client: Client, attempt: _Attempt) -> Response:
         raise _over(provider) from error
 
 
-def _let_in(provider: Provider, claims: Claims, attempt: _Attempt) -> Response:
+def _let_in(provider: Provider, claims: Claims, attempt: Attempt) -> Response:
     before = viewer_or_none()
     with site().sessions.begin() as session:
         identity = matching.enter(session, provider, claims)
@@ -291,7 +293,7 @@ def _let_in(provider: Provider, claims: Claims, attempt: _Attempt) -> Response:
     return go(attempt.to or "/", token)
 
 
-def _connected(provider: Provider, claims: Claims, attempt: _Attempt) -> Response:
+def _connected(provider: Provider, claims: Claims, attempt: Attempt) -> Response:
     who = viewer()
     with site().sessions.begin() as session:
         person = session.get_one(Person, who.id, with_for_update=True)
@@ -312,19 +314,19 @@ def _back(client: Client) -> str:
     return f"{site_address()}/sign-on/{client.provider.name}/answer"
 
 
-def _cookie(state: str) -> str:
+def cookie_of(state: str) -> str:
     """A cookie for each attempt, so that two tabs don't disturb each other."""
     return f"{'__Host-' if encrypted() else ''}tilelab-sign-on-{state[:8]}"
 
 
-def _kept(attempt: _Attempt) -> str:
+def _kept(attempt: Attempt) -> str:
     made = attempt.request
     return json.dumps([attempt.provider, made.state, made.nonce, made.verifier, attempt.to, attempt.proof])
 
 
-def _attempt(state: str) -> _Attempt | None:
+def attempt_of(state: str) -> Attempt | None:
     """What this browser kept of the attempt with this state."""
-    kept = request.cookies.get(_cookie(state), "") if state.isascii() and state.isprintable() else ""
+    kept = request.cookies.get(cookie_of(state), "") if state.isascii() and state.isprintable() else ""
     try:
         provider, made, nonce, verifier, to, proof = json.loads(kept[:_LONGEST_COOKIE])
     except (ValueError, TypeError, RecursionError):
@@ -333,7 +335,7 @@ def _attempt(state: str) -> _Attempt | None:
         return None
     if len(made) < len(Request.new().state) or not hmac.compare_digest(made.encode(), state.encode()):
         return None
-    return _Attempt(provider, Request(made, nonce, verifier), local_path(to), proof if proof.isascii() else "")
+    return Attempt(provider, Request(made, nonce, verifier), local_path(to), proof if proof.isascii() else "")
 
 
 def _over(provider: Provider) -> Refused:

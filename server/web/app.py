@@ -34,6 +34,9 @@ from server.http.concurrency_limit import attach_concurrency_limit
 from server.http.numbers import attach_numbers
 from server.http.problems import answer_errors, log_fault
 from server.http.site import attach_site
+from server.lti.choice_views import lti_choice
+from server.lti.platform_views import lti_platforms, lti_registration
+from server.lti.views import attach_lti, lti
 from server.mail.views import attach_mail, mail_pages
 from server.operations.api import metrics
 from server.operations.own_data_views import own_data_pages
@@ -62,7 +65,7 @@ from server.web.staff import staff, staff_api
 _PAGES = (
     pages, accounts, sign_on, enrolment, courses, command_line, staff, new_courses, fleet, standings_pages,
     history_pages, submissions_pages, experiments_pages, announcement_pages, comment_pages, request_pages,
-    extension_pages, mail_pages, own_data_pages, health, metrics,
+    extension_pages, mail_pages, own_data_pages, health, metrics, lti, lti_choice, lti_platforms, lti_registration,
 )  # fmt: skip
 _API = (
     submissions, leaderboards, experiments, me, assignments, announcements, comments, staff_api, description,
@@ -113,6 +116,7 @@ def create_app(settings: Settings) -> Flask:
     attach_numbers(app, zone_of_viewer)
     attach_notices(app)
     attach_sign_on(app, settings.sign_on)
+    attach_lti(app)
     attach_mail(app)
     attach_frame(app)
     for blueprint in _PAGES:

@@ -7,20 +7,17 @@ import gzip
 from flask import Flask, Response, request
 
 from server.accounts.cookies import encrypted
+from server.http.policy import content_policy
 
 _ALWAYS = {
-    # Only our own scripts, no frames, nothing from elsewhere: a student's text can be shown, but never run.
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; font-src 'self'; "
-        "img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-    ),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
 }
+_FRAMED_NOWHERE = {"Content-Security-Policy": content_policy(), "X-Frame-Options": "DENY"}
+"""Of all pages that set no policy of their own."""
 
 
 _ENCRYPTED_FOR = f"max-age={180 * 24 * 3600}"
@@ -34,6 +31,8 @@ def add_headers(app: Flask) -> None:
 
 def _secure(response: Response) -> Response:
     response.headers.update(_ALWAYS)
+    if "Content-Security-Policy" not in response.headers:
+        response.headers.update(_FRAMED_NOWHERE)
     if encrypted():
         response.headers["Strict-Transport-Security"] = _ENCRYPTED_FOR
     if not request.path.startswith("/assets/"):

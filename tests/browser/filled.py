@@ -24,7 +24,7 @@ from server.standings.models import Standing
 from server.standings.ranks import recount
 from server.submissions.models import Mode, Submission
 from server.web.app import create_app
-from tests.browser.states import announced, bare_course, brought, commented, experiments, graded_by_rubric
+from tests.browser.states import announced, bare_course, brought, commented, connected, experiments, graded_by_rubric
 from tests.server.course import ACourse
 from tests.server.standings.results import checked, measure, public_id, ranked
 from tests.server.web.conftest import settings
@@ -86,6 +86,7 @@ def filled(folder: Path) -> Iterator[Filled]:
     names |= brought(course)
     names |= announced(course)
     names |= commented(course, names["latter"])
+    connected(course, "ada", "ina")
     course.change_course(late_days=3)
     names |= graded_by_rubric(course, "slow")
     names["ada"] = str(course.people["ada"])

@@ -43,6 +43,9 @@ _STATES = (
     Shown("account-sessions", "/account/sessions", "student"),
     Shown("account-tokens", "/account/tokens", "student"),
     Shown("account-data", "/account/data", "student"),
+    _state("lti-connect", "/lti/launches/connect", "ina"),
+    _state("lti-choose", "/lti/launches/choose/choose", "ina"),
+    _state("lti-platforms-wrong", "/lti/platforms", "root", ("issuer", ""), ("token", "http://x.example")),
     Shown("start", "/"),
     Shown("home", "/", "student"),
     Shown("course", "/courses/demo/", "student"),
@@ -209,7 +212,7 @@ _STATES = (
 )
 
 _MEANT = {"demo": "gpu", "bare": "gpu", "void": "gpu", "older": "tiled", "frozen": "tiled"}
-_NO_PAGES = ("healthz", "readyz", "metrics", "state", "events", "lines")
+_NO_PAGES = ("keys", "healthz", "readyz", "metrics", "state", "events", "lines")
 _WHO = {"nobody": "", "owner": "ada", "instructor": "ina", "admin": "root"}
 
 

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from bench.copies.authors import kernel
 from bench.copies.disguises import disguised
 from kernels.verdict import Verdict
+from server.accounts.digest import digest_of
 from server.accounts.models import Person
 from server.assignments.extension_requests import request_extension
 from server.audit.service import note
@@ -27,6 +28,7 @@ from server.grades.criteria import Criterion, criteria_of
 from server.grades.losses import students_grades
 from server.grades.rubric import Given, change_rubric, give_points
 from server.grading.models import Job
+from server.lti.models import LtiContext, LtiLaunch, LtiLink, LtiPlatform, LtiScore
 from server.regrades.requests import request_regrade
 from server.standings.service import freeze
 from server.submissions.changes import cancel, regrade
@@ -220,3 +222,51 @@ def _another(session: Session, like: Exercise) -> Exercise:
     )  # fmt: skip
     session.add(made)
     return made
+
+
+def connected(course: ACourse, student: str, instructor: str) -> None:
+    """Connect the course to a platform that takes no scores, and begin two launches with the tickets in addresses."""
+    now = datetime.now(UTC)
+    address = "https://moodle.university.example"
+    with course.sessions.begin() as session:
+        session.add(
+            LtiPlatform(
+                title="Moodle", issuer=address, client_id="kQ3vX0aJr8", deployments=["3"],
+                domains=["university.example"],
+                authorization=f"{address}/mod/lti/auth.php", token=f"{address}/mod/lti/token.php",
+                keys=f"{address}/mod/lti/certs.php", created_at=NOW,
+            )
+        )  # fmt: skip
+        session.flush()
+        context = LtiContext(
+            platform_id=1, course_id=course.course, deployment="3", name="7", title="GPU programming, spring",
+            members=f"{address}/members", connected_at=NOW,
+        )  # fmt: skip
+        session.add(context)
+        session.flush()
+        for number, line_item in enumerate((f"{address}/items/1", "")):
+            session.add(
+                LtiLink(
+                    context_id=context.id, assignment_id=course.assignment, name=str(number), line_item=line_item
+                )
+            )  # fmt: skip
+        session.flush()
+        session.add(
+            LtiScore(
+                link_id=1, person_id=course.people[student], points=9.0, most=10.0, made_at=now, tries=3,
+                next_at=now + timedelta(minutes=8), fault="moodle.university.example answers 403 (insufficient_scope)",
+            )
+        )  # fmt: skip
+        said = {
+            "subject": "5", "email": "ina@example.edu", "email_verified": True, "person_name": "Ina", "deployment": "3",
+            "title": "Parallel computing, spring", "teaches": True, "learns": False, "course": "", "assignment": "",
+            "link": "1", "line_item": "", "members": "", "data": "",
+        }  # fmt: skip
+        for ticket, context_name in (("connect", "8"), ("choose", "7")):
+            session.add(
+                LtiLaunch(
+                    platform_id=1, nonce=ticket, ticket=digest_of(ticket), state=ticket, made_at=now,
+                    person_id=course.people[instructor],
+                    said={**said, "context": context_name, "return_to": address if ticket == "choose" else ""},
+                )
+            )  # fmt: skip

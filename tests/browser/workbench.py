@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from kernels.rendering.page.render import stylesheet
 from server.web.assets import _STATIC
-from server.web.headers import _ALWAYS
+from server.web.headers import _ALWAYS, _FRAMED_NOWHERE
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Workbench</title>
@@ -67,7 +67,13 @@ class Exchange(BaseHTTPRequestHandler):
     def begin(self, media_type: str, status: int = 200, more: dict[str, str] | None = None) -> None:
         """The head of an answer whose body comes in pieces."""
         self.send_response(status)
-        headers = {**_ALWAYS, "Cache-Control": "no-store", "Content-Type": media_type, **(more or {})}
+        headers = {
+            **_ALWAYS,
+            **_FRAMED_NOWHERE,
+            "Cache-Control": "no-store",
+            "Content-Type": media_type,
+            **(more or {}),
+        }
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     """Send queued steps to workers, and queue lost steps again, until SIGTERM or Ctrl-C.
 
-    Sends e-mail too, if TILELAB_SMTP_HOST is set.
+    Sends grades to connected learning management systems, and e-mail if TILELAB_SMTP_HOST is set.
 
     Waits while the database or the broker is away, and ends on permanent database errors. You may run several.
 
@@ -35,6 +35,7 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     from server.dispatching.connections import connections_to
     from server.dispatching.dispatcher import Dispatcher
     from server.dispatching.process_loop import CannotGoOn, Rounds, on_signals
+    from server.lti.sender import ScoreSender
     from server.mail.sender import Mailer
     from server.operations.presence import Presence
     from worker.contract.broker import connect_redis
@@ -49,6 +50,7 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     if settings.mail is not None:
         mailer = Mailer(engine, settings.mail, settings.public_url)
         threading.Thread(target=mailer.run, args=(rounds.stop,), name="mail", daemon=True).start()
+    threading.Thread(target=ScoreSender(engine).run, args=(rounds.stop,), name="scores", daemon=True).start()
     logger.info("dispatching")
     try:
         rounds.run()

@@ -74,6 +74,7 @@ def checks_of(settings: Settings) -> Sequence[Check]:
         Check("results", grading.results, stored),
         Check("mail", services.mail_server, asks="The mail server"),
         Check("mail-waiting", grading.waiting_mail, stored),
+        Check("scores", grading.failing_scores, stored),
         *(Check("sign-on", partial(services.provider, each), asks=each.title) for each in settings.sign_on.providers),
     )
 

@@ -1,4 +1,4 @@
-"""Checks of the work: queues, assignments, results, and e-mails that wait."""
+"""Checks of the work: queues, assignments, results, and e-mails and scores that wait."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from server.database.faults import explained
 from server.grading.fleet_state import QueueStatus, read_fleet
 from server.grading.models import Result, Step
 from server.grading.refusals import recent_refusals
+from server.lti.models import LtiPlatform, LtiScore
 from server.mail.models import Mail
 from server.operations.doctor.finding import Deployment, Finding, fine, problem, warning
 
@@ -90,6 +91,18 @@ def waiting_mail(deployment: Deployment) -> Finding | None:
             "Read the dispatcher's log."
         )
     return fine("no e-mail waits for over an hour")
+
+
+def failing_scores(deployment: Deployment) -> Finding | None:
+    failing = LtiScore.next_at.is_not(None) & (LtiScore.fault != "")
+    with explained(deployment.engine), readers(deployment.engine).begin() as session:
+        if session.scalar(select(LtiPlatform.id).limit(1)) is None:
+            return None
+        count = session.scalar(select(func.count(LtiScore.id)).where(failing)) or 0
+        fault = session.scalar(select(LtiScore.fault).where(failing).order_by(LtiScore.made_at).limit(1))
+    if count:
+        return warning(f"{plural(count, 'score')} of students can't be sent: {fault}. Tilelab repeats each.")
+    return fine("learning management systems take all scores")
 
 
 def open_assignments(session: Session) -> Sequence[Assignment]:

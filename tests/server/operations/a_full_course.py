@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from sqlalchemy.orm import Session
+
 from kernels.evidence import Evidence
 from kernels.verdict import Finding, Verdict
 from server.accounts.models import BrowserSession, Identity, LinkPurpose, MailKind, OneTimeLink, Person, RateCount
@@ -18,6 +20,7 @@ from server.fleet.models import Worker
 from server.fleet.worker_keys import register_key
 from server.grading.models import JobKind, Priority
 from server.grading.service import Work, keep_source, queue_job
+from server.lti.models import LtiContext, LtiKey, LtiLaunch, LtiLink, LtiPlatform, LtiScore
 from server.mail.models import Mail
 from server.recording.record import record
 from server.submissions.models import ExactCopy, LookedAtPair, RubricGrade, StagedRegrade
@@ -100,6 +103,7 @@ def full_course(made: Sessions) -> ACourse:
                          path="/submissions/x", made_at=NOW, next_at=NOW))  # fmt: skip
         session.add(StagedRegrade(assignment_id=course.assignment, started_by=teacher, started_at=NOW,
                                   filter="of ada@example.edu"))  # fmt: skip
+        connect_platform(session, course.course, course.assignment, ada.id)
         session.add(RateCount(subject=f"person {ada.id}", action="submit", window=1, count=2))
         note(session, ada, "token.created", "person 1", to="ada@example.edu", text="Dear Ada Lovelace, ...")
         note(session, None, "job.retried", "job 1", reason="its worker died")
@@ -124,6 +128,27 @@ def full_course(made: Sessions) -> ACourse:
         for number in take(session, CPU_QUEUE, slots=9, cap=4, now=later(20)):
             number.fault = f"killed while it compiled {SECRET}_ada" if number.person_id == ada.id else None
     return course
+
+
+def connect_platform(session: Session, course: int, assignment: int, person: int) -> None:
+    """Connect the course to a platform, from which this person launched, and to which a score waits."""
+    platform = LtiPlatform(
+        title="Moodle", issuer="https://moodle.example", client_id="tilelab", deployments=["1"], domains=[],
+        authorization="https://moodle.example/auth", token="https://moodle.example/token",
+        keys="https://moodle.example/keys", created_at=NOW,
+    )  # fmt: skip
+    session.add_all([platform, LtiKey(private={"kty": "RSA"}, created_at=NOW)])
+    session.flush()
+    context = LtiContext(platform_id=platform.id, course_id=course, deployment="1", name="c-1", title="GPU",
+                         connected_at=NOW)  # fmt: skip
+    session.add(context)
+    session.flush()
+    link = LtiLink(context_id=context.id, assignment_id=assignment, name="l-1", line_item="https://moodle.example/1")
+    session.add(link)
+    session.flush()
+    session.add(LtiLaunch(platform_id=platform.id, nonce="n", ticket="c" * 64, state="s", made_at=NOW,
+                          said={"person_name": "Ada Lovelace"}, person_id=person))  # fmt: skip
+    session.add(LtiScore(link_id=link.id, person_id=person, points=7.5, most=10.0, made_at=NOW, next_at=NOW))
 
 
 def measure(course: ACourse, name: str, gflops: float, **more: Any) -> int:

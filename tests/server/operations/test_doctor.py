@@ -37,6 +37,7 @@ from server.settings import read_settings
 from tests.server.course import ACourse
 from tests.server.databases import ON_POSTGRESQL, ON_SQLITE
 from tests.server.mail.smtp import Inbox, inbox
+from tests.server.operations.a_full_course import connect_platform
 from tests.server.sign_on.forger import Forger, forging
 from tests.services.redis_server import RedisServer, free_port
 from worker.commands.root import Exit, tilelab
@@ -238,6 +239,13 @@ def refused_result(site: Site) -> None:
         note_refusal(session, 17, WORKER.id, "signature", datetime.now(UTC))
 
 
+def failing_score(site: Site) -> None:
+    course = site.course()
+    with site.made.begin() as session:
+        connect_platform(session, course.course, course.assignment, course.person("ada"))
+    site.sql("UPDATE lti_scores SET fault = 'it answers 403'")
+
+
 def moving(site: Site) -> None:
     """A full queue of short steps, none of which happens to run now."""
     waiting(site, "ada", "ben")
@@ -324,6 +332,7 @@ BROKEN: dict[str, tuple[Callable[[Site], object], dict[str, Level]]] = {
     "a queue that moves, with a long wait": (moving, {"queue": WARNING}),
     "no mail server": (others(TILELAB_SMTP_PORT="1"), {"mail": PROBLEM}),
     "e-mails that wait": (late_mail, {"mail-waiting": WARNING}),
+    "scores that fail": (failing_score, {"scores": WARNING}),
     "no provider": (
         lambda site: with_provider(site, f"http://127.0.0.1:{free_port()}"), {"sign-on": PROBLEM},
     ),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.accounts import browser_sessions
@@ -16,6 +17,7 @@ from server.courses.models import Course, Membership, Role
 from server.courses.service import create_assignment
 from server.exercises.stored import content_of, keep_draft
 from server.grades.criteria import Criterion, stored
+from server.lti.models import LtiContext, LtiPlatform
 from server.submissions.models import StagedRegrade, Submission
 from server.talk.announcements import Written, announce
 from server.talk.comments import write_comment
@@ -139,6 +141,8 @@ def build_house(portal: Portal) -> House:
         more = ExtensionRequest(assignment_id=course.assignment, person_id=zed, wanted_at=NOW,
                                 reason=QUESTION, created_at=NOW)  # fmt: skip
         session.add_all((asked, more))
+        session.flush()
+        _connect(session, course.course)
         said = write_comment(session, theirs, session.get_one(Person, course.person("ada")), QUESTION, line=1)
     there = {
         "SUBMISSION": submission,
@@ -154,6 +158,21 @@ def build_house(portal: Portal) -> House:
         "TOKEN": "1",
     }
     return House(portal, names | {"expired": "ada", "revoked": "ada"}, there, tokens)
+
+
+def _connect(session: Session, course: int) -> None:
+    """Connect the course to a platform, which lists no people."""
+    address = "https://moodle.example/"
+    session.add(
+        LtiPlatform(
+            title="Moodle", issuer=address, client_id="tilelab", deployments=["1"], domains=[], created_at=NOW,
+            authorization=address, token=address, keys=address,
+        )
+    )  # fmt: skip
+    session.flush()
+    session.add(
+        LtiContext(platform_id=1, course_id=course, deployment="1", name="c-1", title="GPU", connected_at=NOW)
+    )  # fmt: skip
 
 
 def _change(course: ACourse, elsewhere: Mapping[str, Role]) -> None:

@@ -1,0 +1,1 @@
+"""LTI 1.3: launches from a learning management system, and grades and rosters in return."""
