@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from server.accounts.models import Person
+from server.accounts.browser_sessions import disconnect_identities
+from server.accounts.models import Identity, Person
 from server.audit.service import note
 from server.enrolment.email_confirmation import secure_before_promotion
 
@@ -23,6 +24,8 @@ def _set(session: Session, person: Person, *, admin: bool) -> None:
         return
     if admin:
         secure_before_promotion(session, person, None)
+        # Learning management systems open no operator's account (server.lti.models.LtiPlatform.people).
+        disconnect_identities(session, person, Identity.issuer.startswith("lti "))
     person.admin = admin
     note(session, None, "admin.appointed" if admin else "admin.dismissed", f"person {person.id}")
     session.flush()

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
 
-from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy import ColumnElement, delete, select, update
 from sqlalchemy.orm import Session
 
-from server.accounts.models import Person
+from server.accounts.models import Identity, Person
 from server.acts.act import Act, Nothing, Target
 from server.acts.field import Asked, store, stored
 from server.audit.service import note
@@ -87,17 +87,39 @@ def enter(session: Session, context: LtiContext, launch: Launch, person: Person)
     assignment = find_assignment(session, f"{course.slug}/{launch.assignment}")
     if assignment is None:
         raise NoEntry(Why.MISSING)
-    _note_link(session, context, launch, assignment)
+    link = _note_link(session, context, launch, assignment)
+    if role_in(session, person.id, course.id) is Role.STUDENT:
+        _note_student(session, link, person)
     return assignment
 
 
-def _note_link(session: Session, context: LtiContext, launch: Launch, assignment: Assignment) -> None:
+def _note_link(session: Session, context: LtiContext, launch: Launch, assignment: Assignment) -> LtiLink:
     known = session.scalar(select(LtiLink).where(LtiLink.context_id == context.id, LtiLink.name == launch.link))
     if known is None:
         known = LtiLink(context_id=context.id, name=launch.link)
         session.add(known)
-    known.assignment_id, known.line_item = assignment.id, launch.line_item or known.line_item or ""
+    same = known.assignment_id == assignment.id
+    column = launch.line_item or (known.line_item if same else "") or ""
+    if known.line_item and column != known.line_item:
+        # They are in another column.
+        session.execute(update(LtiScore).where(LtiScore.link_id == known.id).values(sent_at=None))
+    known.assignment_id, known.line_item = assignment.id, column
     session.flush()
+    return known
+
+
+def _note_student(session: Session, link: LtiLink, person: Person) -> None:
+    """Note that the context has this student. Courses there that share one here don't get each other's grades."""
+    known = session.scalar(select(LtiScore).where(LtiScore.link_id == link.id, LtiScore.person_id == person.id))
+    if known is None:
+        session.add(LtiScore(link_id=link.id, person_id=person.id, points=None, most=0.0, made_at=datetime.now(UTC)))
+    elif known.sent_at and session.scalar(
+        select(Identity.id).where(
+            Identity.person_id == person.id, Identity.issuer == link.context.platform.people,
+            Identity.created_at > known.sent_at,
+        )
+    ):  # fmt: skip
+        known.sent_at = None  # the platform has it under another name of the student
 
 
 # fmt: off

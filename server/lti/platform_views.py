@@ -16,15 +16,7 @@ from server.acts.field import fields_of, outside_limits
 from server.http.forms import Form, filled, sent
 from server.http.site import site, site_address
 from server.lti.models import LtiPlatform
-from server.lti.platforms import (
-    PlatformSettings,
-    find_platform,
-    mistakes_in,
-    platforms,
-    remove_platform,
-    save_platform,
-    settings_of,
-)
+from server.lti.platforms import PlatformSettings, mistakes_in, platforms, remove_platform, save_platform, settings_of
 from server.lti.registration import described, register
 from server.lti.views import FRAMES, in_frame
 from server.sign_on.fetch import ProviderFault
@@ -106,8 +98,11 @@ def register_platform() -> Response:
         form.mistake("configuration", f"The platform can’t be registered: {fault}.")
         return _registration_page(form)
     with site().sessions.begin() as session:
-        known = find_platform(session, settings.issuer, settings.client_id)
-        number = save_platform(session, session.get_one(Person, who.id), settings, known)
+        wrong = {**mistakes_in(session, settings, None), **dict(outside_limits(settings))}
+        if wrong:
+            form.mistake("configuration", next(iter(wrong.values())))
+            return _registration_page(form)
+        number = save_platform(session, session.get_one(Person, who.id), settings, None)
     return go(f"/lti/platforms/{number}?notice=platform-registered")
 
 

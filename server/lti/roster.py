@@ -8,8 +8,8 @@ from typing import Any
 
 from kernels.csv_tables import written
 from server.lti.launch import role_word
-from server.roster.csv_file import Read, read_roster
-from server.table_file import Problem
+from server.roster.csv_file import MOST_LINES, Read, read_roster
+from server.table_file import Problem, Unreadable
 
 
 def read_members(members: Iterable[Mapping[str, Any]], *, drop_others: bool = False) -> tuple[Read, int]:
@@ -20,7 +20,9 @@ def read_members(members: Iterable[Mapping[str, Any]], *, drop_others: bool = Fa
     """
     found: dict[str, str] = {}
     unreachable = 0
-    for member in members:
+    for number, member in enumerate(members):
+        if number >= MOST_LINES:
+            raise Unreadable("too_many", f"The platform lists more than {MOST_LINES:,} people.")
         email = _text(member, "email")
         name = _text(member, "name") or f"{_text(member, 'given_name')} {_text(member, 'family_name')}"
         if _studies(member) and email:

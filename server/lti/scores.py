@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from server.accounts.models import Identity, Person
 from server.courses.models import Assignment, Course, Membership, Role
+from server.courses.service import role_in
 from server.grades.grade import Grade, grades, own_grades
 from server.lti.models import LtiContext, LtiLink, LtiScore
 
@@ -46,7 +47,9 @@ def _differs(row: LtiScore | None, grade: Grade, assignment: Assignment) -> bool
     if row is None:
         return grade.points is not None
     known = row.next_at is not None or row.sent_at is not None
-    return not known or (row.points, row.most) != (grade.points, assignment.most_points)
+    if not known:
+        return grade.points is not None or row.points is not None
+    return (row.points, row.most) != (grade.points, assignment.most_points)
 
 
 def note_change(session: Session, link_id: int, person_id: int, now: datetime) -> None:
@@ -64,7 +67,8 @@ def refresh(session: Session, row: LtiScore, now: datetime) -> None:
     """Queue a score as it is now, or take it out of the queue if it may not be sent."""
     assignment = row.link.assignment
     grade = own_grades(session, [assignment], row.person_id)[assignment.id]
-    if grade.held or not row.link.context.sends_grades:
+    here = role_in(session, row.person_id, row.link.context.course_id) is Role.STUDENT
+    if grade.held or not here or not row.link.context.sends_grades:
         row.next_at = row.sent_at = None
     elif _differs(row, grade, assignment):
         row.points, row.most = grade.points, assignment.most_points
@@ -82,7 +86,8 @@ def user_of(session: Session, row: LtiScore) -> str:
 
 
 def _launched(link: LtiLink) -> Select[int]:
-    """The course's students whom the platform knows."""
+    """The course's students who opened a link of the same context."""
+    theirs = select(LtiScore.person_id).join(LtiScore.link).where(LtiLink.context_id == link.context_id)
     return (
         select(Membership.person_id)
         .join(Membership.person)
@@ -90,7 +95,7 @@ def _launched(link: LtiLink) -> Select[int]:
         .where(
             Membership.course_id == link.context.course_id, Membership.role == Role.STUDENT,
             Membership.dropped_at.is_(None), Person.erased_at.is_(None),
-            Identity.issuer == link.context.platform.people,
+            Identity.issuer == link.context.platform.people, Membership.person_id.in_(theirs),
         )
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -85,6 +86,8 @@ class ScoreSender:
                 self.round(datetime.now(UTC), stop)
             except (DatabaseUnavailable, DBAPIError) as error:
                 logger.warning("scores wait: %s", type(error).__name__)
+            except Exception:
+                logger.exception("scores wait")
             stop.wait(max(ROUND_SECONDS, _REST * self._compared))
 
     def round(self, now: datetime, stop: threading.Event | None = None) -> int:
@@ -99,10 +102,12 @@ class ScoreSender:
                     note_change(session, link, person, now)
         if not self._any_due(now):
             return 0
-        while (stop is None or not stop.is_set()) and (
-            claimed := self._claim(now + timedelta(seconds=time.monotonic() - begun))
-        ):
-            count += self._send(claimed, now)
+
+        def moment() -> datetime:
+            return now + timedelta(seconds=time.monotonic() - begun)
+
+        while (stop is None or not stop.is_set()) and (claimed := self._claim(moment())):
+            count += self._send(claimed, moment)
         return count
 
     def _any_due(self, now: datetime) -> bool:
@@ -127,18 +132,18 @@ class ScoreSender:
                 session.flush()
         return None
 
-    def _send(self, claimed: Claimed, now: datetime) -> bool:
+    def _send(self, claimed: Claimed, moment: Callable[[], datetime]) -> bool:
         try:
             self._services.send_score(claimed.platform, claimed.line_item, claimed.score)
         except ProviderFault as fault:
             logger.warning("score %d isn't sent: %s", claimed.id, fault)
-            self._failed(claimed, fault, now)
+            self._failed(claimed, fault, moment())
             return False
         except Exception:
             logger.exception("score %d can't be sent", claimed.id)
-            self._failed(claimed, ProviderFault("system error, see the dispatcher's log", 400), now)
+            self._failed(claimed, ProviderFault("system error, see the dispatcher's log", 400), moment())
             return False
-        self._sent(claimed, now)
+        self._sent(claimed, moment())
         return True
 
     def _sent(self, claimed: Claimed, now: datetime) -> None:
@@ -167,6 +172,8 @@ class ScoreSender:
 
 
 def _due(now: datetime) -> Select[LtiScore]:
-    query = select(LtiScore).where(LtiScore.next_at <= now).order_by(LtiScore.next_at, LtiScore.id).limit(1)
+    query = (
+        select(LtiScore).where(LtiScore.next_at <= now).order_by(LtiScore.tries, LtiScore.next_at, LtiScore.id).limit(1)
+    )
     whose = joinedload(LtiScore.link).joinedload(LtiLink.context).joinedload(LtiContext.platform)
     return query.options(whose, joinedload(LtiScore.link).joinedload(LtiLink.assignment))

@@ -27,7 +27,7 @@ T = TypeVar("T")
 _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _SCORE_TYPE = "application/vnd.ims.lis.v1.score+json"
 _MEMBERS_TYPE = "application/vnd.ims.lti-nrps.v2.membershipcontainer+json"
-_MOST_PAGES = 100
+_MOST_PAGES, _ROSTER_SECONDS = 100, 30
 _KEPT_SECONDS, _LEFT_SECONDS = 3600, 60
 _NEXT = re.compile(r'<([^<>]+)>\s*;[^,<]*\brel="?next"?', re.IGNORECASE)
 
@@ -40,7 +40,7 @@ class Services:
     """
 
     key: Callable[[], RSAKey]
-    _granted: dict[tuple[int, str], tuple[float, str]] = field(default_factory=dict)
+    _granted: dict[tuple[str, ...], tuple[float, str]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def send_score(self, platform: LtiPlatform, line_item: str, score: Mapping[str, Any]) -> None:
@@ -53,7 +53,10 @@ class Services:
 
     def members(self, platform: LtiPlatform, address: str) -> Iterator[Mapping[str, Any]]:
         """The people of a course on the platform, page by page; raises ProviderFault."""
+        until = time.monotonic() + _ROSTER_SECONDS
         for _ in range(_MOST_PAGES):
+            if time.monotonic() > until:
+                raise ProviderFault(f"{platform.title} is too slow")
             ask = partial(_ask, platform, address, headers={"Accept": _MEMBERS_TYPE})
             headers, content = self._authorized(platform, MEMBERS_SCOPE, ask)
             page = json_object(platform.title, content).get("members")
@@ -72,14 +75,14 @@ class Services:
             return ask(self._token(platform, scope))
         except ProviderFault as fault:
             with self._lock:
-                known = self._granted.pop((platform.id, scope), None)
+                known = self._granted.pop(_name(platform, scope), None)
             if fault.status != 401 or known is None:
                 raise
         return ask(self._token(platform, scope))
 
     def _token(self, platform: LtiPlatform, scope: str) -> str:
         with self._lock:
-            until, token = self._granted.get((platform.id, scope), (0.0, ""))
+            until, token = self._granted.get(_name(platform, scope), (0.0, ""))
         if time.monotonic() < until:
             return token
         given = _granted(platform, self.key(), scope)
@@ -88,8 +91,12 @@ class Services:
             raise ProviderFault(f"{platform.title} grants no access")
         kept = min(seconds, _KEPT_SECONDS) - _LEFT_SECONDS if isinstance(seconds, int) else 0
         with self._lock:
-            self._granted[platform.id, scope] = (time.monotonic() + kept, new)
+            self._granted[_name(platform, scope)] = (time.monotonic() + kept, new)
         return new
+
+
+def _name(platform: LtiPlatform, scope: str) -> tuple[str, ...]:
+    return platform.issuer, platform.client_id, platform.token, scope
 
 
 def _granted(platform: LtiPlatform, key: RSAKey, scope: str) -> dict[str, Any]:
@@ -105,6 +112,12 @@ def _granted(platform: LtiPlatform, key: RSAKey, scope: str) -> dict[str, Any]:
     return json_object(platform.title, exchange(request, trusted(platform))[1])
 
 
+def keys_of(platform: LtiPlatform, address: str) -> dict[str, Any]:
+    """The platform's public keys; raises ProviderFault."""
+    request = Request(checked(address), headers={"Accept": "application/json"})  # noqa: S310 - checked
+    return json_object(platform.title, exchange(request, trusted(platform))[1])
+
+
 def _ask(
     platform: LtiPlatform, address: str, token: str, headers: Mapping[str, str], body: bytes | None = None
 ) -> tuple[HTTPMessage, bytes]:
@@ -113,5 +126,6 @@ def _ask(
 
 
 def trusted(platform: LtiPlatform) -> frozenset[str]:
-    """The hosts that an operator named, which may be in a private network."""
-    return frozenset(urlsplit(each).netloc for each in (platform.authorization, platform.token, platform.keys))
+    """The issuer's own host, which may be in a private network: an operator named it."""
+    named = (urlsplit(each) for each in (platform.authorization, platform.token, platform.keys))
+    return frozenset(each.netloc for each in named if each.hostname == urlsplit(platform.issuer).hostname)

@@ -11,6 +11,7 @@ import logging
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -38,6 +39,7 @@ from server.lti.keys import public_keys
 from server.lti.launch import CHOOSE_PATH, ESSENTIAL, Launch, LaunchFault, read_launch
 from server.lti.models import LtiContext, LtiLaunch, LtiPlatform
 from server.lti.platforms import find_platform
+from server.lti.services import keys_of
 from server.sign_on import matching
 from server.sign_on.fetch import ProviderFault
 from server.sign_on.matching import NoAccount, Why
@@ -359,7 +361,9 @@ def _tokens(platform: LtiPlatform) -> SignedTokens:
     kept: dict[tuple[str, ...], SignedTokens] = current_app.extensions[_TOKENS]
     name = platform.issuer, platform.client_id, platform.keys
     if name not in kept:
-        kept[name] = SignedTokens(platform.issuer, platform.client_id, lambda: platform.keys)
+        kept[name] = SignedTokens(
+            platform.issuer, platform.client_id, lambda: platform.keys, partial(keys_of, platform)
+        )
     return kept[name]
 
 

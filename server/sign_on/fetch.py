@@ -8,7 +8,7 @@ from contextlib import suppress
 from email.message import Message
 from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse
 from ipaddress import ip_address
-from socket import SHUT_RDWR, create_connection, socket
+from socket import SHUT_RDWR, SOCK_STREAM, create_connection, getaddrinfo, socket
 from threading import Timer
 from typing import IO, Any, Self
 from urllib.error import HTTPError
@@ -106,12 +106,15 @@ class _Exchange:
 
 def _to_public(address: tuple[str, int], *more: Any) -> socket:
     """A connection that doesn't lead into a network of ours, whatever the name of the host means there."""
-    made = create_connection(address, *more)
-    found = ip_address(made.getpeername()[0].partition("%")[0])
-    if (getattr(found, "ipv4_mapped", None) or found).is_global:
-        return made
-    made.close()
-    raise OSError("it isn't a public address")
+    places = [(str(place[0]), address[1]) for *_, place in getaddrinfo(*address, type=SOCK_STREAM)]
+    for host, _ in places:
+        found = ip_address(host.partition("%")[0])
+        if not (getattr(found, "ipv4_mapped", None) or found).is_global:
+            raise OSError("it isn't a public address")
+    for place in places[:-1]:
+        with suppress(OSError):
+            return create_connection(place, *more)
+    return create_connection(places[-1], *more)
 
 
 def exchange(request: Request, trusted: Collection[str]) -> tuple[HTTPMessage, bytes]:

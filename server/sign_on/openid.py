@@ -129,8 +129,10 @@ class SignedTokens:
     keys: the address of its keys; may raise ProviderFault
     """
 
-    def __init__(self, issuer: str, client_id: str, keys: Callable[[], str]) -> None:
-        self._issuer, self._client_id, self._address = issuer, client_id, keys
+    def __init__(
+        self, issuer: str, client_id: str, keys: Callable[[], str], get: Callable[[str], dict[str, Any]] = get_json
+    ) -> None:
+        self._issuer, self._client_id, self._address, self._get = issuer, client_id, keys, get
         self._keys = _Published[KeySet]()
 
     def read(self, token: str, essential: tuple[str, ...]) -> dict[str, Any]:
@@ -158,7 +160,7 @@ class SignedTokens:
 
     def _key_set(self, *, newer: bool = False) -> KeySet:
         address = self._address()
-        return self._keys.get(lambda: _keys(get_json(address)), newer=newer)
+        return self._keys.get(lambda: _keys(self._get(address)), newer=newer)
 
 
 class Client:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 from joserfc.jwk import KeySet
 from sqlalchemy import select
 
-from server.accounts.models import Identity
+from server.accounts.models import Identity, Person
+from server.enrolment.admins import appoint
 from server.lti.models import LtiContext, LtiPlatform
+from server.lti.services import trusted
 from tests.server.lti.conftest import code, launched
 from tests.server.lti.platform import CLIENT, DEPLOYMENT, Platform, running_platform
 from tests.server.web.conftest import Portal
@@ -140,3 +143,25 @@ def test_our_keys_stay(portal: Portal, operator: BrowserClient):
     assert not key.is_private
     assert set(first["keys"][0]) >= {"kid", "n", "e", "alg"}
     assert code(operator.get("/lti/login")) == "lti_platform"
+
+
+def test_a_platform_cannot_register_in_anothers_place(
+    portal: Portal, operator: BrowserClient, connected: Platform, unknown: Platform
+) -> None:
+    before = kept(portal)[0].keys
+    unknown.registered = {"issuer": connected.address}
+    form = {"configuration": registration(unknown), "token": "once", "domains": ""}
+    assert operator.post_form("/lti/register", **form).status_code == 422
+    assert [each.keys for each in kept(portal)] == [before]
+
+
+def test_who_becomes_an_operator_is_disconnected_from_platforms(portal: Portal, connected: Platform) -> None:
+    browser, _ = launched(portal, connected, "ada")
+    with portal.course.sessions.begin() as session:
+        appoint(session, session.scalars(select(Person).where(Person.email == "ada@example.edu")).one())
+    assert browser.get("/account").status_code == 303
+
+
+def test_only_the_issuers_host_may_be_in_a_private_network(unknown: Platform) -> None:
+    settings = {**unknown.settings(), "keys": "https://10.0.0.7:8443/admin"}
+    assert trusted(LtiPlatform(**settings)) == {urlsplit(unknown.address).netloc}
