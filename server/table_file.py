@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 MOST_BYTES = 900_000
 MOST_COLUMNS = 1_000
+MOST_ROWS = 10_000
+MOST_CELLS = 300_000
 LONGEST_CELL = 32_767
 _SHOWN = 12
 _ENDS = r"\r\n|\r|\n"
@@ -147,7 +149,7 @@ def read_table(text: str, known: Collection[str]) -> Table:
 
 def records(text: str, delimiter: str) -> Iterator[Record]:
     """All rows, also empty ones; raises Unreadable at the first broken one."""
-    pattern, line = _CELLS[delimiter], 1
+    pattern, line, rows, count = _CELLS[delimiter], 1, 0, 0
     position = len(text) - len(text.lstrip("\N{ZERO WIDTH NO-BREAK SPACE}"))
     while position < len(text):
         cells: list[Cell] = []
@@ -164,6 +166,9 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
                 raise Unreadable("too_wide", f"This line has more than {MOST_COLUMNS:,} cells.", line)
             if cells[-1].end - cells[-1].start > LONGEST_CELL:
                 raise Unreadable("long_cell", f"A cell has more than {LONGEST_CELL:,} characters.", line)
+        rows, count = rows + 1, count + len(cells)
+        if rows > MOST_ROWS or count > MOST_CELLS:
+            raise Unreadable("too_long", f"The file has more than {MOST_ROWS:,} lines or {MOST_CELLS:,} cells.", line)
         yield Record(line, cells)
         line += sum(1 for _ in _END.finditer(text, first, position))
 

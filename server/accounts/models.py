@@ -92,7 +92,7 @@ class LinkPurpose(StrEnum):
 class OneTimeLink(Base):
     """A link that works once. The database keeps only its hash.
 
-    created_by: the staff member who created it; None on the command line, and for a link that its person asked for
+    created_by: the staff member who created it, or the person who asked for it; None on the command line
     by_mail: whether Tilelab sends it. Then no one knows it until then
     """
 

@@ -169,7 +169,11 @@ def follow_link(purpose: str, token: str) -> Response:
             raise _over()
         owner = used.person
         service.replace_password(session, owner, kept)
-        confirm_email(session, owner)
+        if used.created_by != owner.id or used.purpose is LinkPurpose.INVITATION:
+            confirm_email(session, owner)
+        elif owner.proven_at is None:
+            # The mailbox is the owner's, but no one vouches for the name.
+            service.revoke_tokens(session, owner)
         if form.checked("tokens") and used.purpose is LinkPurpose.RESET:
             revoke_all(session, owner)
         note(session, owner, "password.set_by_link", f"person {owner.id}", purpose=purpose)
@@ -204,7 +208,8 @@ def _over() -> Refused:
 
 
 _FORGOT_PAGE = "enrolment/forgot.html"
-_ASKED = (Limit("link by mail", 3, timedelta(hours=1)), Limit("links by mail", 100, timedelta(hours=1)))
+_OFTEN, _DAILY = Limit("link by mail", 3, timedelta(hours=1)), Limit("link by mail, day", 6, timedelta(days=1))
+_FROM_HERE = Limit("links by mail", 100, timedelta(hours=1))
 
 
 @enrolment.get("/forgot")
@@ -221,15 +226,15 @@ def send_link() -> Response:
     if not form["email"] or len(form["email"]) > LONGEST_EMAIL:
         form.mistake("email", "Type the email of your account.")
         return page(_FORGOT_PAGE, form)
-    asked = (by_email(form["email"]), by_address(network_address()))
+    email, here = by_email(form["email"]), by_address(network_address())
     try:
-        count_all(site().sessions, list(zip(_ASKED, asked, strict=True)))
+        count_all(site().sessions, [(_OFTEN, email), (_DAILY, email), (_FROM_HERE, here)])
     except TooOften as error:
         return too_often(_FORGOT_PAGE, form, error)
     with site().sessions.begin() as session:
         person = service.find_person(session, form["email"])
         if person is not None and _gets_link(session, person):
-            ask_for_mail(session, person, LinkPurpose.RESET if person.password else LinkPurpose.INVITATION)
+            ask_for_mail(session, person, LinkPurpose.RESET if person.password else LinkPurpose.INVITATION, person.id)
     return go("/sign-in?notice=link-asked")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import Select, and_, exists, func, or_, select
 from sqlalchemy.orm import Session, aliased, joinedload
 
 from kernels.verdict import Verdict
@@ -15,7 +15,7 @@ from server.accounts.service import was_here
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Correction, Course, Extension, Membership, Role
 from server.courses.service import shown_at
-from server.grading.models import Job, JobKind
+from server.grading.models import Job
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 from server.talk.models import Comment, ExtensionRequest, RegradeRequest
@@ -88,8 +88,8 @@ def _links(session: Session, now: datetime) -> Iterator[Occasion]:
 
 
 _ACCESS = {
-    LinkPurpose.INVITATION: "Choose a password for your Tilelab account",
-    LinkPurpose.RESET: "Set a new password for Tilelab",
+    LinkPurpose.INVITATION: "Choose a password for your Tilelab account, within 14 days",
+    LinkPurpose.RESET: "Set a new password for Tilelab, within 24 hours",
 }
 
 
@@ -143,8 +143,12 @@ def _extension_requests(session: Session, now: datetime) -> Iterator[Occasion]:
 
 
 def _results(session: Session, now: datetime) -> Iterator[Occasion]:
-    """First verdicts that came late, but not a regrade's."""
+    """First verdicts that came late. After a system error, a retry or a regrade gives them."""
     active = select(Assignment.id).join(Assignment.course).where(Course.archived_at.is_(None))
+    earlier = aliased(Job)
+    known = exists().where(
+        earlier.submission_id == Submission.id, earlier.id < Job.id, earlier.verdict != Verdict.SYSTEM_ERROR
+    )
     query = (
         select(Submission, Job.ended_at)
         .join(Job, Job.id == Submission.judged_job_id)
@@ -153,8 +157,8 @@ def _results(session: Session, now: datetime) -> Iterator[Occasion]:
             Submission.created_at > now - _OLDEST,
             Submission.mode == Mode.RANK,
             Submission.verdict != Verdict.SYSTEM_ERROR,
-            Job.kind == JobKind.SUBMISSION,
             Job.ended_at > now - LASTS,
+            ~known,
         )
         .options(*_WHOSE)
     )
@@ -202,19 +206,28 @@ def _changed_verdicts(session: Session, now: datetime) -> Iterator[Occasion]:
 def _grades(session: Session, now: datetime) -> Iterator[Occasion]:
     """Grades that course staff no longer hold back or changed by hand, the latest event of each."""
     found: dict[tuple[int, int], Occasion] = {}
-    for event, assignment in _events(session, now, *_SETTINGS, _CORRECTED):
+    events = list(_events(session, now, *_SETTINGS, _CORRECTED))
+    numbers = {event.detail["person"] for event, _ in events if event.action == _CORRECTED}
+    people = {one.id: one for one in session.scalars(select(Person).where(Person.id.in_(numbers)))} if numbers else {}
+    held = select(Correction.assignment_id, Correction.person_id).where(
+        Correction.assignment_id.in_({one.id for _, one in events}), Correction.held
+    )
+    hidden = {tuple(row) for row in session.execute(held)} if events else set()
+    for event, assignment in events:
         if assignment.grades_held:
             continue
         if event.action == _CORRECTED:
-            what, people = "Course staff changed your grade", [session.get_one(Person, event.detail["person"])]
+            if not event.detail.keys() & {"score", "excused", "held"}:
+                continue  # only the reason, which is for course staff
+            released = event.detail.get("held") == [True, False] and not event.detail.keys() & {"score", "excused"}
+            what = "Your grade is released" if released else "Course staff changed your grade"
+            those = [people[event.detail["person"]]]
         elif event.detail.get("grades_held") == [True, False]:
-            what, people = "Your grade is released", list(session.scalars(_submitters(assignment)))
+            what, those = "Your grade is released", list(session.scalars(_submitters(assignment)))
         else:
             continue
-        query = select(Correction.person_id).where(Correction.assignment_id == assignment.id, Correction.held)
-        held = set(session.scalars(query))
-        for person in people:
-            if person.id not in held:
+        for person in those:
+            if (assignment.id, person.id) not in hidden:
                 found[assignment.id, person.id] = Occasion(
                     person, MailKind.RESULTS, f"grade {event.id}", event.at, _subject(assignment, what),
                     _page(assignment),
@@ -249,13 +262,14 @@ def _events(session: Session, now: datetime, *actions: str) -> Iterator[tuple[Au
         .where(AuditEvent.at > now - LASTS, AuditEvent.action.in_(actions), Course.archived_at.is_(None))
         .order_by(AuditEvent.id)
     )
-    for event in session.scalars(query):
-        every = session.scalars(
-            select(Assignment).where(Assignment.course_id == event.course_id).options(joinedload(Assignment.course))
-        )
-        for assignment in every:
-            if event.subject == f"assignment {assignment.name}":
-                yield event, assignment
+    events = session.scalars(query).all()
+    courses = {event.course_id for event in events}
+    every = select(Assignment).where(Assignment.course_id.in_(courses)).options(joinedload(Assignment.course))
+    found = session.scalars(every) if events else ()
+    named: dict[tuple[int | None, str], Assignment] = {(one.course_id, f"assignment {one.name}"): one for one in found}
+    for event in events:
+        if assignment := named.get((event.course_id, event.subject)):
+            yield event, assignment
 
 
 def _deadlines(session: Session, now: datetime) -> Iterator[Occasion]:

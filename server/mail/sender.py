@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Engine, Select, and_, delete, or_, select, update
+from sqlalchemy import Engine, Select, and_, case, delete, or_, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
@@ -82,8 +82,10 @@ class Mailer:
         with self._write.begin() as session:
             session.execute(delete(Mail).where(Mail.made_at < now - KEPT))
             over = or_(Mail.made_at <= now - LASTS, and_(Mail.kind == MailKind.DEADLINES, Mail.made_at <= now - AHEAD))
-            late = update(Mail).where(Mail.next_at.is_not(None), over)
-            given_up = session.execute(late.values(next_at=None).returning(Mail.id)).all()
+            # While the mail server was away, none was tried.
+            tries = case((Mail.tries == 0, 1), else_=Mail.tries)
+            late = update(Mail).where(Mail.next_at.is_not(None), over).values(next_at=None, tries=tries)
+            given_up = session.execute(late.returning(Mail.id)).all()
             if given_up:
                 logger.warning(
                     "%s given up, because the mail server took none in time", plural(len(given_up), "e-mail")

@@ -12,15 +12,16 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import InstrumentedAttribute, Session, joinedload
 
+from kernels.verdict import Verdict
 from server.accounts.models import ApiToken, BrowserSession, Identity, Person
 from server.courses.models import Assignment, Course, Extension, Membership
 from server.experiments.models import Experiment
 from server.grades.grade import own_grades
 from server.grading.models import Result, Source
-from server.grading.reports import unpack
 from server.lti.models import LtiScore
 from server.mail.models import Mail
 from server.submissions.models import Submission
+from server.submissions.result.report import read_stored_report
 from server.talk.models import Comment, ExtensionRequest, RegradeRequest
 
 Rows = Sequence[dict[str, Any]]
@@ -33,12 +34,11 @@ def own_data(session: Session, person_id: int) -> bytes:
     with ZipFile(archive, "w", ZIP_DEFLATED) as made:
         for name, rows in _tables(session, person_id):
             made.writestr(f"{name}.json", json.dumps(rows, default=_plain, ensure_ascii=False, indent=1))
-        for public_id, assignment, content, report in _submitted(session, person_id):
+        for public_id, assignment, verdict, content, report in _submitted(session, person_id):
             folder = f"submissions/{assignment.replace('/', '-')}-{public_id}"
             made.writestr(f"{folder}/source.cu", content)
-            if report is not None:
-                # The seed reproduces all secret inputs.
-                result = {**unpack(report), "seed": ""}
+            if report is not None and verdict is not None:
+                result = read_stored_report(report, verdict, staff=False).plain
                 made.writestr(f"{folder}/result.json", json.dumps(result, ensure_ascii=False, indent=1))
     return archive.getvalue()
 
@@ -73,8 +73,8 @@ def _tables(session: Session, person: int) -> Iterator[tuple[str, Rows]]:
         ),
     )
     yield "submissions", rows(
-        Submission.public_id, Submission.mode, Submission.device_class, Submission.created_at, Submission.verdict,
-        Submission.late_days, Submission.chosen_at, where=mine,
+        Submission.id, Submission.public_id, Submission.assignment_id, Submission.mode, Submission.device_class,
+        Submission.created_at, Submission.verdict, Submission.late_days, Submission.chosen_at, where=mine,
     )  # fmt: skip
     yield "courses", _courses(session, person)
     yield (
@@ -138,8 +138,8 @@ def _grades(session: Session, course: Course, person: int) -> Rows:
     ]
 
 
-def _submitted(session: Session, person: int) -> Iterator[tuple[str, str, bytes, bytes | None]]:
-    """ID, assignment, source and packed report of each submission, some at a time: they may be many."""
+def _submitted(session: Session, person: int) -> Iterator[tuple[str, str, Verdict | None, bytes, bytes | None]]:
+    """ID, assignment, verdict, source and packed report of each submission, some at a time: they may be many."""
     after = 0
     query = (
         select(Submission, Source.content, Result.report)
@@ -152,7 +152,7 @@ def _submitted(session: Session, person: int) -> Iterator[tuple[str, str, bytes,
     )
     while found := session.execute(query.where(Submission.id > after)).all():
         for submission, content, report in found:
-            yield submission.public_id, submission.assignment.name, content, report
+            yield submission.public_id, submission.assignment.name, submission.verdict, content, report
         after = found[-1][0].id
 
 

@@ -30,7 +30,7 @@ NOTICES: dict[str, str] = {
     "member-added": "Person added. If they never signed in, use Invite to create a password link for them.",
     "member-invited": "Invitation saved. The person has an account, and joins by accepting on the start page.",
     "invitations-mailed": "The invitations go out within a minute or two.",
-    "link-asked": "If this email has an account that a link can open, it is on its way.",
+    "link-asked": "If a link can open the account with this email, the link is on its way.",
     "mail-asked": "A test e-mail goes out within a minute. If it waits longer, the dispatcher’s log says why.",
     "invitation-withdrawn": "Invitation withdrawn.",
     "invitation-refused": "Invitation declined. The course can’t invite you again.",

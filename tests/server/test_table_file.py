@@ -19,6 +19,8 @@ DIALECTS = {
 }  # fmt: skip
 HOSTILE = {
     "a huge cell": ("email,name\na@b.c," + "x" * (LONGEST_CELL + 1), "long_cell"),
+    "empty lines": ("email\n" + "\n" * 800_000, "too_long"),
+    "many cells": ("email\n" + ("," * 899 + "\n") * 900, "too_long"),
     "a million columns": ("email" + "," * 800_000, "too_wide"),
     "a million quotation marks": ('"' * 800_001, "quotation"),
     "quotation marks in pairs": ("email," + '"a""' * 200_000, "quotation"),

@@ -113,6 +113,17 @@ def test_an_e_mail_alone_opens_no_operator_and_no_account_of_a_provider(portal: 
     assert sent(portal, mails) == 0
 
 
+def test_a_link_that_one_asked_for_vouches_for_no_name(portal: Portal, mails: Inbox, one_window: None) -> None:
+    number = portal.course.person("ada")
+    has_password(portal, "ada")
+    with portal.course.sessions.begin() as session:
+        session.get_one(Person, number).proven_at = None
+    stranger(portal).post_form("/forgot", email="ada@example.edu")
+    sent(portal, mails)
+    assert stranger(portal).post_form(links(mails)[0], **TYPED).status_code == 303
+    assert portal.course.row(select(Person.proven_at).where(Person.id == number)) is None
+
+
 def test_links_by_e_mail_are_limited(portal: Portal, mails: Inbox, one_window: None) -> None:
     portal.course.person("ada")
     codes = [stranger(portal).post_form("/forgot", email="ADA@example.edu").status_code for _ in range(4)]

@@ -24,6 +24,7 @@ from server.grading.models import Job
 from server.mail import sender as mail_sender
 from server.mail.message import Letter, message
 from server.mail.models import Mail
+from server.mail.queries import mail_state
 from server.mail.sender import Mailer
 from server.settings import SettingError, read_settings
 from server.submissions.models import Submission
@@ -278,6 +279,8 @@ def test_an_outage_of_a_day_loses_and_delays_nothing(course: ACourse, mails: Inb
             away.round(later(days * DAY))
     assert away.round(later(4 * DAY)) == 0, "it is given up"
     assert waits(course) == []
+    with course.sessions.begin() as session:
+        assert [each.email for each in mail_state(session).unsent] == ["bob@example.edu"]
 
 
 def test_an_ended_round_delays_only_one_e_mail(course: ACourse, mails: Inbox) -> None:

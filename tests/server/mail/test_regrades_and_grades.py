@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, update
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
@@ -15,9 +15,11 @@ from server.acts.act import assignment_target
 from server.assignments.settings import SETTINGS
 from server.courses.models import Assignment
 from server.grades.corrections import CORRECTION, Decision
+from server.grading.models import Job
 from server.mail.sender import Mailer
 from server.regrades.staging import apply, stage
-from server.submissions.changes import regrade
+from server.submissions.changes import regrade, retry
+from server.submissions.models import Submission
 from tests.server.course import ACourse
 from tests.server.databases import ON_SQLITE
 from tests.server.mail.smtp import Inbox, inbox
@@ -72,7 +74,7 @@ def hold(course: ACourse, *, held: bool) -> None:
 def correct(course: ACourse, name: str, **decision: object) -> None:
     with course.sessions.begin() as session:
         on = assignment_target(assignment(session, course), course.people[name])
-        CORRECTION.carry_out(session, on, None, lambda _: Decision(reason="Ill.", **decision))  # type: ignore[arg-type]
+        CORRECTION.carry_out(session, on, None, lambda _: Decision(**{"reason": "Ill.", **decision}))  # type: ignore[arg-type]
 
 
 def test_one_hears_once_of_verdicts_that_a_regrade_changed(taught: ACourse, mails: Inbox) -> None:
@@ -112,4 +114,18 @@ def test_a_changed_grade_is_told_unless_it_is_held(taught: ACourse, mails: Inbox
     correct(taught, "bob", score=10.0, held=True)
     assert told(taught, mails) == {"ada": [CHANGED], "bob": [], "cleo": []}
     correct(taught, "bob", score=10.0)
-    assert told(taught, mails)["bob"] == [CHANGED]
+    assert told(taught, mails)["bob"] == [RELEASED]
+    correct(taught, "bob", score=10.0, reason="Ill, and for course staff only.")
+    assert told(taught, mails)["bob"] == []
+
+
+def test_a_late_first_verdict_after_a_system_error_is_told(taught: ACourse, mails: Inbox) -> None:
+    job = taught.job("cleo", source=b"// cleo\n")
+    graded(taught, job, Verdict.SYSTEM_ERROR)
+    with taught.sessions.begin() as session:
+        number = retry(session, job, None).id
+    graded(taught, number, Verdict.WRONG_ANSWER)
+    with taught.sessions.begin() as session:
+        session.execute(update(Submission).values(created_at=datetime.now(UTC) - timedelta(hours=1)))
+        session.execute(update(Job).where(Job.id == number).values(ended_at=datetime.now(UTC)))
+    assert told(taught, mails)["cleo"] == ["[GPU] Result: Tiled"]

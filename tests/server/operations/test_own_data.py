@@ -10,6 +10,7 @@ from sqlalchemy import update
 
 from server.courses.models import Correction
 from server.database.engine import Sessions
+from server.grading.models import Result
 from server.operations.own_data import own_data
 from tests.server.course import ACourse
 from tests.server.databases import ON_SQLITE
@@ -48,6 +49,13 @@ def test_grades_that_are_held_back_stay_out(made: Sessions) -> None:
     with made.begin() as session:
         session.execute(update(Correction).values(held=True))
     assert json.loads(copy(course, "ada")["courses.json"])[0]["grades"] == []
+
+
+def test_a_report_that_is_damaged_spoils_no_copy(made: Sessions) -> None:
+    course = full_course(made)
+    with made.begin() as session:
+        session.execute(update(Result).values(report=b"damaged"))
+    assert source("ada") in copy(course, "ada").values()
 
 
 def test_each_person_downloads_it(portal: Portal, ada: BrowserClient, one_window: None) -> None:
