@@ -21,11 +21,12 @@ _SHOWN = 12
 _ENDS = r"\r\n|\r|\n"
 _END = re.compile(_ENDS)
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_CELLS = {
-    # Quoted, or plain up to the next delimiter; then what ends it. Possessive, so that no text takes quadratic time.
-    delimiter: re.compile(rf'(?:"([^"]*+(?:""[^"]*+)*+)"|(?!")([^{delimiter}\r\n]*+))({delimiter}|{_ENDS}|\Z)')
-    for delimiter in (",", ";", "\t")
-}
+# Quoted, or plain up to the next delimiter; then what ends it. Possessive, so that no text takes quadratic time.
+_CELL = r'(?:"([^"]*+(?:""[^"]*+)*+)"|(?!")('
+_COMMAS = re.compile(rf"{_CELL}[^,\r\n]*+))(,|{_ENDS}|\Z)")
+_SEMICOLONS = re.compile(rf"{_CELL}[^;\r\n]*+))(;|{_ENDS}|\Z)")
+_TABS = re.compile(rf"{_CELL}[^\t\r\n]*+))(\t|{_ENDS}|\Z)")
+_CELLS = {",": _COMMAS.match, ";": _SEMICOLONS.match, "\t": _TABS.match}
 
 
 class Unreadable(ValueError):
@@ -149,13 +150,13 @@ def read_table(text: str, known: Collection[str]) -> Table:
 
 def records(text: str, delimiter: str) -> Iterator[Record]:
     """All rows, also empty ones; raises Unreadable at the first broken one."""
-    pattern, line, rows, count = _CELLS[delimiter], 1, 0, 0
+    cell_at, line, rows, count = _CELLS[delimiter], 1, 0, 0
     position = len(text) - len(text.lstrip("\N{ZERO WIDTH NO-BREAK SPACE}"))
     while position < len(text):
         cells: list[Cell] = []
         end, first = delimiter, position
         while end == delimiter:
-            found = pattern.match(text, position)
+            found = cell_at(text, position)
             if found is None:
                 what = "A quotation mark isn’t closed, or is inside a cell without quotation marks."
                 raise Unreadable("quotation", what, line)

@@ -20,38 +20,45 @@ from server.table_file import Cell, Problem, Record, Source, Table, Unreadable, 
 _FIRST = 100
 _NOTHING = frozenset({"", "-"})
 _MAX = " - max points"
-_COMMA, _POINT = re.compile(r"\d+,\d+"), re.compile(r"\d+\.\d+")
+_COMMA = re.compile(r"\d++,\d++")
+_POINT = re.compile(r"\d++\.\d++")
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
     """How a platform writes gradebooks.
 
-    column: an assignment's heading, with its `title`
-    mark: a heading that only this platform has
+    mark: in a heading that only this platform has
+    suffix: what follows the title in an assignment's heading, perhaps with the `most` points
+    prefix: what comes before it
     excused: its word for an excused student; "" if its files have none
     """
 
     name: str
     mark: re.Pattern[str]
-    column: re.Pattern[str]
+    suffix: re.Pattern[str]
+    prefix: re.Pattern[str] = re.compile(r"\A")
     excused: str = ""
 
+    def title_in(self, heading: str) -> tuple[str, str] | None:
+        """The title and the most points in an assignment's heading; None for another column."""
+        found = self.suffix.search(heading)
+        if found is None:
+            return None
+        title = self.prefix.sub("", heading[: found.start()], count=1)
+        return (title, found.groupdict().get("most") or "") if title else None
 
-_ANY = re.compile(r"(?P<title>.+)")
+
+_END = re.compile(r"\Z")
+_BLACKBOARD = re.compile(r" \[Total Pts: (?P<most>[\d.,]*+)[^\[\]]*+\]")
+_MOODLE = re.compile(r" \((?:Real|Punkte)\)\Z")
 PLATFORMS = (
-    Platform(
-        "Blackboard",
-        re.compile(r".* \[Total Pts: .*\].*"),
-        re.compile(r"(?P<title>.+?) \[Total Pts: (?P<most>[\d.,]*)[^\]]*\].*"),
-    ),
-    Platform("Gradescope", re.compile(rf".+{_MAX}", re.IGNORECASE), _ANY),
-    Platform("Canvas", re.compile("Student"), re.compile(r"(?P<title>.+) \(\d+\)"), "EX"),
-    Platform(
-        "Moodle", re.compile(r".* \((?:Real|Punkte)\)"), re.compile(r"(?:[^:]+: ?)?(?P<title>.+) \((?:Real|Punkte)\)")
-    ),
+    Platform("Blackboard", _BLACKBOARD, _BLACKBOARD),
+    Platform("Gradescope", re.compile(rf"{_MAX}\Z", re.IGNORECASE), _END),
+    Platform("Canvas", re.compile(r"\AStudent\Z"), re.compile(r" \(\d++\)\Z"), excused="EX"),
+    Platform("Moodle", _MOODLE, _MOODLE, re.compile(r"\A[^:]++: ?(?=.)")),
 )
-_OTHER = Platform("", _ANY, _ANY, "excused")
+_OTHER = Platform("", _END, _END, excused="excused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +162,7 @@ def read_platform_file(source: Source) -> PlatformFile:
     if not people.keys() & {"email", "login", "student_id"}:
         text = f"No column has an email, a login or a student ID. The file has {named(table.header)}."
         raise Unreadable("no_person", text)
-    platform = next((one for one in PLATFORMS if any(map(one.mark.fullmatch, table.header))), _OTHER)
+    platform = next((one for one in PLATFORMS if any(map(one.mark.search, table.header))), _OTHER)
     columns = tuple(_columns(table, platform, frozenset(people.values())))
     if not columns:
         raise Unreadable("no_column", f"No column is an assignment’s. The file has {named(table.header)}.")
@@ -257,7 +264,7 @@ def _columns(table: Table, platform: Platform, people: frozenset[int]) -> Iterat
     points = _points_row(table) if platform.name == "Canvas" else {}
     header = [heading.lower() for heading in table.header]
     for place, heading in enumerate(table.header):
-        found = platform.column.fullmatch(heading)
+        found = platform.title_in(heading)
         most = points.get(place, "")
         if found is None or place in people or most == "(read only)":
             continue
@@ -265,7 +272,8 @@ def _columns(table: Table, platform: Platform, people: frozenset[int]) -> Iterat
             if f"{heading.lower()}{_MAX}" not in header:
                 continue
             most = cell_at(next(table.rows(), Record(0, [])).cells, header.index(f"{heading.lower()}{_MAX}"))
-        yield Column(place, heading, found["title"], _number(found.groupdict().get("most") or most))
+        title, named_most = found
+        yield Column(place, heading, title, _number(named_most or most))
 
 
 def _points_row(table: Table) -> Mapping[int, str]:

@@ -11,6 +11,9 @@ import click
 from server.commands.serve.start import database_from, redis_address
 from worker.commands.root import SystemFault, tell_option
 
+_SENDER_SECONDS = 2.0
+"""For a sender to end. What it doesn't finish, another dispatcher or the next one sends."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -47,14 +50,21 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     beat = Heartbeat(heartbeat, presence.tell, tell)
     rounds = Rounds(Dispatcher(engine, connections_to(address), settings), beat)
     on_signals(rounds.stop)
+    senders = {"scores": ScoreSender(engine).run}
     if settings.mail is not None:
-        mailer = Mailer(engine, settings.mail, settings.public_url)
-        threading.Thread(target=mailer.run, args=(rounds.stop,), name="mail", daemon=True).start()
-    threading.Thread(target=ScoreSender(engine).run, args=(rounds.stop,), name="scores", daemon=True).start()
+        senders["mail"] = Mailer(engine, settings.mail, settings.public_url).run
+    threads = [
+        threading.Thread(target=run, args=(rounds.stop,), name=name, daemon=True) for name, run in senders.items()
+    ]
+    for thread in threads:
+        thread.start()
     logger.info("dispatching")
     try:
         rounds.run()
     except CannotGoOn as error:
         raise SystemFault(str(error)) from error
     finally:
+        rounds.stop.set()
+        for thread in threads:
+            thread.join(_SENDER_SECONDS)
         engine.dispose()

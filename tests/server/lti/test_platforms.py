@@ -18,6 +18,8 @@ from tests.server.lti.platform import CLIENT, DEPLOYMENT, Platform, running_plat
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
+PRIVATE = "10.0.0.7"
+
 
 @pytest.fixture
 def operator(portal: Portal) -> BrowserClient:
@@ -163,5 +165,5 @@ def test_who_becomes_an_operator_is_disconnected_from_platforms(portal: Portal, 
 
 
 def test_only_the_issuers_host_may_be_in_a_private_network(unknown: Platform) -> None:
-    settings = {**unknown.settings(), "keys": "https://10.0.0.7:8443/admin"}
+    settings = {**unknown.settings(), "keys": f"https://{PRIVATE}:8443/admin"}
     assert trusted(LtiPlatform(**settings)) == {urlsplit(unknown.address).netloc}
