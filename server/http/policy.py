@@ -1,4 +1,4 @@
-"""What a browser may do with a page of ours: the content security policy."""
+"""What a browser may do with our pages: the content security policy."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _LONGEST_ADDRESS, _LONGEST_DATA = 1000, 8000
 
 
 class Fault(StrEnum):
-    """Why a launch is refused, whoever it is.
+    """Why a launch is refused, for any person.
 
     AGE: it was signed long ago
     DEPLOYMENT: an operator didn't register this installation

@@ -57,7 +57,7 @@ class LtiPlatform(Base):
 
 
 class LtiKey(Base):
-    """A key of ours. The newest signs; platforms read the public parts of all. private: as a JSON Web Key."""
+    """Our key. The newest one signs; platforms read the public parts of all. private: as a JSON Web Key."""
 
     __tablename__ = "lti_keys"
 

@@ -1,6 +1,6 @@
 """Launches from a platform: a browser comes, signs in by the platform's word, and goes on to a course.
 
-The platform posts its token from its own site, so no cookie of ours comes with it. The token is checked and kept, and
+The platform posts its token from its own site, so our cookies don't come with it. The token is checked and kept, and
 the browser goes on to a page of the launch. There it brings the cookie with which it began.
 """
 

@@ -214,18 +214,11 @@ def _grades(session: Session, now: datetime) -> Iterator[Occasion]:
     )
     hidden = {tuple(row) for row in session.execute(held)} if events else set()
     for event, assignment in events:
-        if assignment.grades_held:
+        what = _news_of(event)
+        if not what or assignment.grades_held:
             continue
-        if event.action == _CORRECTED:
-            if not event.detail.keys() & {"score", "excused", "held"}:
-                continue  # only the reason, which is for course staff
-            released = event.detail.get("held") == [True, False] and not event.detail.keys() & {"score", "excused"}
-            what = "Your grade is released" if released else "Course staff changed your grade"
-            those = [people[event.detail["person"]]]
-        elif event.detail.get("grades_held") == [True, False]:
-            what, those = "Your grade is released", list(session.scalars(_submitters(assignment)))
-        else:
-            continue
+        corrected = event.action == _CORRECTED
+        those = [people[event.detail["person"]]] if corrected else session.scalars(_submitters(assignment))
         for person in those:
             if (assignment.id, person.id) not in hidden:
                 found[assignment.id, person.id] = Occasion(
@@ -233,6 +226,20 @@ def _grades(session: Session, now: datetime) -> Iterator[Occasion]:
                     _page(assignment),
                 )  # fmt: skip
     yield from found.values()
+
+
+_SETTINGS, _CORRECTED = ("assignment.changed", "assignment.deadline_moved"), "grades.corrected"
+_RELEASED, _CHANGED = "Your grade is released", "Course staff changed your grade"
+
+
+def _news_of(event: AuditEvent) -> str:
+    """What an event tells students about grades; "" for nothing, such as another reason, which is for course staff."""
+    if event.action != _CORRECTED:
+        return _RELEASED if event.detail.get("grades_held") == [True, False] else ""
+    changed = event.detail.keys() & {"score", "excused", "held"}
+    if changed == {"held"} and event.detail["held"] == [True, False]:
+        return _RELEASED
+    return _CHANGED if changed else ""
 
 
 def _submitters(assignment: Assignment) -> Select[Person]:
@@ -249,9 +256,6 @@ def _submitters(assignment: Assignment) -> Select[Person]:
             Person.id.in_(handed_in),
         )
     )
-
-
-_SETTINGS, _CORRECTED = ("assignment.changed", "assignment.deadline_moved"), "grades.corrected"
 
 
 def _events(session: Session, now: datetime, *actions: str) -> Iterator[tuple[AuditEvent, Assignment]]:

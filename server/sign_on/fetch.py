@@ -105,7 +105,7 @@ class _Exchange:
 
 
 def _to_public(address: tuple[str, int], *more: Any) -> socket:
-    """A connection that doesn't lead into a network of ours, whatever the name of the host means there."""
+    """A connection that doesn't lead into a private network, whatever the name of the host means there."""
     places = [(str(place[0]), address[1]) for *_, place in getaddrinfo(*address, type=SOCK_STREAM)]
     for host, _ in places:
         found = ip_address(host.partition("%")[0])

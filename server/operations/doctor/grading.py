@@ -60,7 +60,7 @@ def assignments(deployment: Deployment) -> Finding | None:
 
 
 def results(deployment: Deployment) -> Finding:
-    """Whether grading failed lately, or the recorder refused results. That is over, so it is no problem of now."""
+    """Whether grading failed lately, or the recorder refused results. That is over, so it is only a warning."""
     now = datetime.now(UTC)
     failed = select(func.count()).where(Result.verdict == Verdict.SYSTEM_ERROR, Result.recorded_at > now - _LATELY)
     with explained(deployment.engine), readers(deployment.engine).begin() as session:

@@ -52,7 +52,7 @@ def test_each_setting_is_one_that_the_part_reads(name: str, tmp_path: Path):
     asked = Asked(given)
     configure(environment=asked)
     if "DATABASE_URL_FILE" in given and "REDIS_URL_FILE" in given:
-        # whoever adds a mail server needs no other file
+        # an operator who adds a mail server needs no other file
         asked |= {"TILELAB_SMTP_HOST": "mail.tilelab.example", "TILELAB_MAIL_FROM": "t@tilelab.example"}
         asked |= {"TILELAB_SMTP_USER": "tilelab", "TILELAB_SMTP_PASSWORD_FILE": str(secret)}
         assert read_settings(asked).proxies == int(given.get("TILELAB_PROXIES", 0))

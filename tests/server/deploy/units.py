@@ -32,7 +32,7 @@ class Unit:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """Its command. A variable without a value is no word."""
+        """Its command. A variable without a value adds no word."""
         given = self.environment
         words = (given.get(word[1:], "") if word.startswith("$") else word for word in self.words("ExecStart"))
         return tuple(word for word in words if word)

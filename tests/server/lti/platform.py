@@ -37,7 +37,7 @@ class Platform:
     scores: all that were taken, by line item and user; fails: gives an answer instead of taking a score, or None
     members: on each page of the roster
     claims: of all launches; user, opens: of those that begin on its own page
-    refused: why requests of ours were refused
+    refused: why our requests were refused
     """
 
     address: str = ""
