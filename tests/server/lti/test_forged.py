@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hmac
 import json
 import time
 from typing import Any
@@ -15,6 +14,7 @@ from server.lti.models import LtiLaunch, LtiPlatform
 from tests.server.course import NOW
 from tests.server.lti.conftest import brought, code, followed, launched, posted
 from tests.server.lti.platform import CLAIM, DL, HERE, KEY, OTHER, ROLE, Platform
+from tests.server.sign_on.forger import with_the_public_key
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import stranger
 
@@ -127,12 +127,7 @@ def with_other_payload(platform: Platform, said: dict[str, Any]) -> str:
     return f"{head}.{platform.signed(said | {'sub': 'admin'}).split('.')[1]}.{signature}"
 
 
-def with_the_public_key(_platform: Platform, said: dict[str, Any]) -> str:
-    """Signed as if the public key were a shared secret, which joserfc itself refuses to do."""
-    head = unsigned(said, {"alg": "HS256", "kid": "ours"})[:-1]
-    return f"{head}.{encoded(hmac.digest(KEY.as_pem(private=False), head.encode(), 'sha256'))}"
-
-
+BY_SECRET = {"alg": "HS256", "kid": "ours"}
 FORGED = {
     "another key": lambda p, said: p.signed(said, OTHER),
     "another key with its own name": lambda p, said: p.signed(said, OTHER, kid="other"),
@@ -141,7 +136,7 @@ FORGED = {
     "no signature": lambda p, said: unsigned(said, {"alg": "none", "kid": "ours"}),
     "an empty signature": lambda p, said: unsigned(said, {"alg": "RS256", "kid": "ours"}),
     "the signature of another token": with_other_payload,
-    "the public key as a secret": with_the_public_key,
+    "the public key as a secret": lambda p, said: with_the_public_key(unsigned(said, BY_SECRET), KEY),
     "no token": lambda p, said: "",
     "not a token": lambda p, said: "a.b.c",
     "a token without end": lambda p, said: p.signed(said | {"name": "x" * 70_000}),
