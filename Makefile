@@ -1,6 +1,6 @@
 # Every target first creates the environment that it needs, see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all lint prose types client check format docs pictures screenshots lock fuzz fuzz-api races race-faults cheats mutants rights golden page-costs faults bench bench-queue bench-portal bench-gpu test-gpu clean
+.PHONY: help install run test test-all lint prose types client check format docs pictures screenshots lock fuzz fuzz-api races race-faults cheats mutants rights golden page-costs faults alerts bench bench-queue bench-portal bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -113,6 +113,10 @@ page-costs: ## measure the processor time of pages with N hostile texts; none ma
 faults: ## submit 500 kernels while parts are killed 300 times; nothing may get lost (T="--seed 1 --submissions 100")
 	@bin/setup dev
 	@$(PY) -m tests.faults $(T)
+
+alerts: ## provoke each failure that an alert is for, and record what Prometheus reads meanwhile
+	@bin/setup dev
+	@$(PY) -m tests.alerts
 
 bench: ## measure the CPU device and `tilelab grade`, compared with Numba's simulator and numpy
 	@bin/setup bench
