@@ -27,7 +27,7 @@ def install():
     measure_step.measure = _measure
 
 
-def _measure(request, backend, judge, ask, quiet=None, clock_mhz=0):
+def _measure(request, backend, judge, ask, quiet=None, clock_mhz=0, inputs=None):
     action, *arguments = json.loads(request.metric)
     found = _ACTIONS[action](ask, *arguments)
     return MeasureResponse((), (), ptx_digests=tuple(map(str, found)))
@@ -42,7 +42,7 @@ def _tried(attempt: Callable[[], Any]) -> list[str]:
 
 
 def _numbers(ask, count):
-    asked = [ask() for _ in range(count)]
+    asked = [ask()() for _ in range(count)]
     return [number for each in asked for number in (each.inputs, each.vector)]
 
 
@@ -50,7 +50,7 @@ def _seconds_of(ask, count):
     taken = []
     for _ in range(count):
         began = time.perf_counter()
-        ask()
+        ask()()
         taken.append(time.perf_counter() - began)
     return sorted(taken)
 
