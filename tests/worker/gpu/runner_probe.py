@@ -30,7 +30,7 @@ def install():
 def _measure(request, backend, judge, ask, quiet=None, clock_mhz=0, inputs=None):
     action, *arguments = json.loads(request.metric)
     found = _ACTIONS[action](ask, *arguments)
-    return MeasureResponse((), (), ptx_digests=tuple(map(str, found)))
+    return MeasureResponse((), (), ptx_digests=tuple(map(str, found)), lost=action == "lose")
 
 
 def _tried(attempt: Callable[[], Any]) -> list[str]:
@@ -55,8 +55,13 @@ def _seconds_of(ask, count):
     return sorted(taken)
 
 
-def _ask_for(ask, question):
+def _say(ask, question):
     os.write(_answers(), json.dumps({"ask": question}).encode() + b"\n")
+    return []
+
+
+def _ask_for(ask, question):
+    _say(ask, question)
     time.sleep(30)
 
 
@@ -118,6 +123,8 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
     "numbers": _numbers,
     "seconds": _seconds_of,
     "ask": _ask_for,
+    "say": _say,
+    "lose": lambda ask: [],
     "flood": _flood,
     "each": lambda ask, orders: [found for action, *rest in orders for found in _ACTIONS[action](ask, *rest)],
     "sleep": lambda ask, seconds: _tried(lambda: time.sleep(seconds)),
