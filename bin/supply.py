@@ -52,8 +52,9 @@ _CLASSIFIERS = {
     "ISC License (ISCL)": "ISC", "Other/Proprietary License": "Proprietary",
 }  # fmt: skip
 _PIN = re.compile(r"([A-Za-z0-9][\w.-]*)==([^\s;\\]+)")
-_HEADER = """# Written by `make licences`: what each locked package declares. A person wrote what packages don't declare, or what was
-# not installed, and `make licences` keeps that.
+_HEADER = """\
+# Written by `make licences`: what each locked package declares. Where it declares nothing, or wasn't
+# installed, a person wrote the licence, and `make licences` keeps it.
 """
 
 
