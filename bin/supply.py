@@ -30,7 +30,8 @@ from packaging.version import InvalidVersion, Version
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ROOT / "locks"
-ADVISORIES, ACCEPTED, LICENCES = LOCKS / "advisories.json", LOCKS / "accepted.toml", LOCKS / "licences.toml"
+HERE = ROOT / "bin"
+ADVISORIES, ACCEPTED, LICENCES = HERE / "advisories.json", HERE / "accepted.toml", HERE / "licences.toml"
 NPM_LOCKS = (ROOT / "server/web/client/package-lock.json", ROOT / "tests/browser/package-lock.json")
 PYPI, NPM = "PyPI", "npm"
 
