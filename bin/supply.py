@@ -54,7 +54,7 @@ _CLASSIFIERS = {
 }  # fmt: skip
 _PIN = re.compile(r"([A-Za-z0-9][\w.-]*)==([^\s;\\]+)")
 _HEADER = """\
-# Written by `make licences`: what each locked package declares. Where it declares nothing, or wasn't
+# Written by `make licences`: what each locked package declares. If it declares nothing, or wasn't
 # installed, a person wrote the licence, and `make licences` keeps it.
 """
 
