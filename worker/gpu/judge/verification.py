@@ -1,9 +1,9 @@
 """Verifies a launch on the device, in a time proportional to the size of the matrices.
 
-A product of integers is checked by Freivalds' method: C r against A (B r), in integers that wrap at 2**64. The vector r
-is drawn after the launch. The judge's kernels compute both inputs again. Of the memory that the judged kernel could
-reach, they read only the output. An incorrect row of integers passes with a chance below 2**-36. All other outputs are
-compared element by element.
+A product of integers is checked by Freivalds' method: C r against A (B r), in integers that wrap at 2**64. The number
+of the vector r is read after the launch. The judge's kernels compute both inputs again. Of the memory that the judged
+kernel could reach, they read only the output. An incorrect row of integers passes with a chance below 2**-36. All other
+outputs are compared element by element.
 """
 
 from __future__ import annotations
