@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,6 +88,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Tests marked `gpu` run with `-m gpu` only: a GPU that is there may be at work for someone else."""
     if unsaid := reasons_missing(items):
         raise pytest.UsageError(f"marked `long` without a reason: {', '.join(unsaid)}")
+    for item, reason in left_to_the_long_suite(items):
+        item.add_marker(pytest.mark.long(reason))
     usual = float(config.getini("timeout"))
     items.sort(key=lambda item: _turn(item, usual))
     if "gpu" in config.option.markexpr:
@@ -104,6 +107,22 @@ def reasons_missing(items: list[pytest.Item]) -> list[str]:
         for item in items
         if any(not (len(mark.args) == 1 and mark.args[0]) for mark in item.iter_markers("long"))
     ]
+
+
+def left_to_the_long_suite(items: list[pytest.Item]) -> list[tuple[pytest.Item, str]]:
+    """Cases of tests with a mark `one_in` that aren't in the short suite, with the reason: all but each so-manyth."""
+    seen: Counter[str] = Counter()
+    found = []
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is None or item.get_closest_marker("long"):
+            continue
+        number, reason = mark.args
+        test = item.nodeid.partition("[")[0]
+        if seen[test] % number:
+            found.append((item, reason))
+        seen[test] += 1
+    return found
 
 
 def _turn(item: pytest.Item, usual: float) -> tuple[bool, bool, bool, int]:
