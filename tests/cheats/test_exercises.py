@@ -51,6 +51,7 @@ def verdict_of(exercise: Exercise, text: str, cache) -> Verdict:
     return grade(job, Here()).verdict
 
 
+@pytest.mark.one_in(4, "a quarter of the exercises")
 @linux
 @pytest.mark.parametrize(
     "shortcut_of",
