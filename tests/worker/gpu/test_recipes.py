@@ -20,6 +20,7 @@ kinds, lines = st.sampled_from(KINDS), st.sampled_from(LINES)
 seeds, sides = st.integers(0, 2**63 - 1), st.integers(1, 40)
 
 
+@pytest.mark.one_in(3, "two of the kinds; test_typed_recipes.py has all with types")
 @linux
 @pytest.mark.parametrize(
     "layout", [ROW, pytest.param(COLUMN, marks=pytest.mark.long("the short suite has every kind in rows"))]

@@ -52,6 +52,7 @@ def changed(number: Matrix, kind: ElementType) -> Matrix:
     return other
 
 
+@pytest.mark.one_in(2, "every second type")
 @linux
 @every
 def test_device_and_numpy_agree_on_every_bit(types: ProductTypes) -> None:
@@ -111,6 +112,7 @@ def test_both_alternatives_of_a_permutation_have_all_digits(types: ProductTypes)
         assert found.max() < 2.0**recipe.digits
 
 
+@pytest.mark.one_in(4, "a quarter of the types")
 @linux
 @each_pair
 def test_the_right_product_passes_and_no_other(types: ProductTypes, kind: InputKind) -> None:
