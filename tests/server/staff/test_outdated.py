@@ -82,6 +82,7 @@ def test_an_instructor_brings_it_up_to_date_once_it_was_told_what_that_changes(
     assert "assignment updated" in ina.page("/staff/gpu/audit")
 
 
+@pytest.mark.one_in(2, "one of two")
 @ON_POSTGRESQL
 @pytest.mark.parametrize("own", [False, True])
 def test_what_cannot_be_brought_up_to_date_says_why(portal: Portal, ina: BrowserClient, own: bool) -> None:
