@@ -55,6 +55,7 @@ def on_gpu(exercise, text):
     return measured(request_for(text, exercise, {"n": 700}, cases=["none"]), Scripted([1.0]), real_judge=True)
 
 
+@pytest.mark.one_in(2, "one of two orders")
 @linux
 @pytest.mark.parametrize("text", [SOLUTION, changed(BACKWARDS, GUARDED)], ids=["solution", "backwards"])
 def test_each_order_is_accepted(tmp_path, text):
@@ -204,6 +205,7 @@ def test_an_unwritten_element_of_a_row_is_found(tmp_path):
     assert report.verdict is Verdict.WRONG_ANSWER
 
 
+@pytest.mark.long("the short suite has other rows, and elements in any order")
 @linux
 def test_rows_may_have_any_order_as_a_whole(tmp_path):
     first = '{ name = "keys", role = "output", type = "int", rows = "n"'

@@ -228,6 +228,7 @@ def test_run_searches_and_its_report_has_the_best_point(tmp_path, machines):
     assert "Best: A=9, B=4" in (tmp_path / "out" / "report.html").read_text("utf-8")
 
 
+@pytest.mark.long("the short suite has a search without counts by the energy")
 def test_without_counts_every_choice_is_measured(tmp_path, machines):
     found = machines()
     manifest, folder = begun(tmp_path, FILE + "[measure]\ncounts = false\n")

@@ -145,6 +145,7 @@ def test_numbers_that_are_no_integers_are_found(types: ProductTypes) -> None:
     assert (found.count, found.element, found.right) == (5, (2, 6), ran.right[2, 6])
 
 
+@pytest.mark.one_in(3, "a third of the pairs of a type and a kind")
 @linux
 @each_result
 @pytest.mark.parametrize("kind", KINDS[1:])
@@ -157,6 +158,7 @@ def test_what_was_never_written_is_found(types: ProductTypes, kind: InputKind) -
     assert found.unwritten == (types.result.bytes >= 4)
 
 
+@pytest.mark.one_in(3, "a third of the pairs of a type and a kind")
 @every
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_rounded_operand_shows_in_the_product(types: ProductTypes, kind: InputKind) -> None:

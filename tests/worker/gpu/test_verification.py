@@ -181,6 +181,7 @@ def test_a_rounded_operand_makes_permuted_outputs_wrong(seed: int) -> None:
     assert found.count == ran.right.size, dense
 
 
+@pytest.mark.one_in(3, "a third of the shapes and layouts")
 @pytest.mark.parametrize(
     ("shape", "section", "out"),
     [((1, 1), 1, (1, 1)), ((1000, 1), 64, (16, 1)), ((30, 41), 41, (30, 1)), ((12, 20), 10, (12, 2)),
@@ -202,6 +203,7 @@ def test_sums(shape, section, out, layout) -> None:
     assert (found.count, found.element, found.unwritten) == (ran.right.size, (0, 0), True)
 
 
+@pytest.mark.one_in(3, "a third of the shapes and layouts")
 @pytest.mark.parametrize("layouts", [(ROW, ROW), (COLUMN, ROW), (ROW, COLUMN), (COLUMN, COLUMN)])
 @pytest.mark.parametrize("shape", [(1, 1), (33, 70), (1, 9), (9, 1)])
 def test_transposes(shape: tuple[int, int], layouts) -> None:

@@ -92,7 +92,6 @@ def test_nothing_is_sent_again_while_results_wait_to_be_recorded(outbox, post, c
     until(lambda: len(post.sent) > 1)
 
 
-@pytest.mark.long("the short suite sends nothing again while results wait")
 def test_the_longer_nobody_records_the_more_seldom_it_is_sent(claims, post):
     clock = [time.monotonic()]
     post.queued = 1
