@@ -30,7 +30,6 @@ KINDS = {
 SLOW = {"skip_after_the_checks", "trick_table_of_an_earlier_launch"}
 
 
-@pytest.mark.one_in(3, "a third, and tests/corpus has each verdict")
 @linux
 @pytest.mark.parametrize(
     "cheat",

@@ -16,7 +16,6 @@ from tests.worker.gpu.measuring import Scripted, measured, request_for
 SMALL = [cheat for cheat in cheats() if cheat.small is not None]
 
 
-@pytest.mark.one_in(3, "a third of the cheats")
 @linux
 @pytest.mark.parametrize(
     "cheat",

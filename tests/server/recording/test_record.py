@@ -233,7 +233,6 @@ def test_a_wrong_kernel_is_not_measured(course, made):
     assert record(made, told(course, job, measure=wrong)) is Recorded.AGAIN
 
 
-@pytest.mark.one_in(2, "every second number")
 @pytest.mark.parametrize(
     ("why", "change"),
     [

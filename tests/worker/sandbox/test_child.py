@@ -100,7 +100,6 @@ def test_no_file_can_be_read_or_made_behind_either_wall_alone(change, secret, tm
     assert not made.exists()
 
 
-@pytest.mark.one_in(2, "every second path")
 @pytest.mark.parametrize("action", ["open", "stat", "access", "list"])
 def test_whether_a_file_exists_cannot_be_told(action, secret, tmp_path):
     os.mkfifo(tmp_path / "pipe")
