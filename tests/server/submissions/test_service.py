@@ -61,6 +61,7 @@ def test_a_key_that_was_used_for_something_else_is_refused(course, made, other):
     assert count(made, Submission) == 1
 
 
+@ON_BOTH
 def test_of_many_requests_at_once_one_is_accepted_and_all_are_told_of_it(course, made):
     person = course.person("ada")
     together = threading.Barrier(6)
