@@ -22,7 +22,11 @@ from worker.gpu import measure_step, runner
 
 def install():
     """Before the runner's own modules are used."""
-    for name, stand_in in (("Judge", lambda *_: object()), ("rehearse_judge", lambda *_: None)):
+    for name, stand_in in (
+        ("Judge", lambda *_: object()),
+        ("rehearse_judge", lambda *_: None),
+        ("rehearse_library", lambda *_: None),
+    ):
         setattr(runner, name, stand_in)
     measure_step.measure = _measure
 
@@ -30,7 +34,7 @@ def install():
 def _measure(request, backend, judge, ask, quiet=None, clock_mhz=0, inputs=None):
     action, *arguments = json.loads(request.metric)
     found = _ACTIONS[action](ask, *arguments)
-    return MeasureResponse((), (), ptx_digests=tuple(map(str, found)))
+    return MeasureResponse((), (), ptx_digests=tuple(map(str, found)), lost=action == "lose")
 
 
 def _tried(attempt: Callable[[], Any]) -> list[str]:
@@ -55,8 +59,13 @@ def _seconds_of(ask, count):
     return sorted(taken)
 
 
-def _ask_for(ask, question):
+def _say(ask, question):
     os.write(_answers(), json.dumps({"ask": question}).encode() + b"\n")
+    return []
+
+
+def _ask_for(ask, question):
+    _say(ask, question)
     time.sleep(30)
 
 
@@ -118,6 +127,8 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
     "numbers": _numbers,
     "seconds": _seconds_of,
     "ask": _ask_for,
+    "say": _say,
+    "lose": lambda ask: [],
     "flood": _flood,
     "each": lambda ask, orders: [found for action, *rest in orders for found in _ACTIONS[action](ask, *rest)],
     "sleep": lambda ask, seconds: _tried(lambda: time.sleep(seconds)),

@@ -98,6 +98,7 @@ def test_the_reply_to_a_failed_launch_is_read_before_the_next_work():
         return lambda: read.append(reply()) or read[-1]  # type: ignore[func-returns-value]
 
     with closing(Fresh(noted)) as fresh:
+        assert fresh.inputs() == read[0].inputs
         fresh.order()
         fresh.order()
     fresh.close()

@@ -27,7 +27,8 @@ from worker.gpu.operands import POISON_WORD
 
 __all__ = ["GUARD", "Damage", "Judge", "Verified", "Wrong"]
 
-_COLUMNS_AT_ONCE = 128
+# Most incorrect rows are incorrect from their start, and computing a column takes a while.
+_COLUMNS_AT_FIRST, _COLUMNS_AT_ONCE = 8, 128
 
 Tolerated = tuple[float, float]
 
@@ -246,8 +247,9 @@ class Judge:
         """The first incorrect element of a product's line in memory."""
         output, length = output_of(case), output_of(case).row_length
         found = self._elements(output, out, count.first * length, length)
-        for start in range(0, length, _COLUMNS_AT_ONCE):
-            part = found[start : start + _COLUMNS_AT_ONCE].astype(np.float64)
+        start, columns = 0, _COLUMNS_AT_FIRST
+        while start < length:
+            part = found[start : start + columns].astype(np.float64)
             right = _right_part(case, recipes, count.first, start, part.size)
             differs = ~(part == right)
             if differs.any():
@@ -255,6 +257,7 @@ class Judge:
                 element = element_at(output, count.first * length + start + at)
                 first = found[start + at : start + at + 1]
                 return replace(_told(output, count, element, first, float(right[at])), lines=True)
+            start, columns = start + columns, min(2 * columns, _COLUMNS_AT_ONCE)
         raise RuntimeError("the judge's kernels and the host disagree about a product")
 
     def _elements(self, matrix: MatrixPlan, memory: Memory, place: int, count: int) -> Matrix:

@@ -51,11 +51,14 @@ class Fresh:
 
     def __init__(self, ask: Callable[[], Callable[[], Numbers]]) -> None:
         self._ask = ask
-        self._reply: Callable[[], Numbers] | None = None
-        self._inputs = ask()().inputs
+        self._reply: Callable[[], Numbers] | None = ask()
+        self._inputs: int | None = None
 
     def inputs(self) -> int:
         """The number for the next inputs, which stays the same until the next `vector`."""
+        if self._inputs is None:
+            self.vector()
+        assert self._inputs is not None
         return self._inputs
 
     def order(self) -> None:
