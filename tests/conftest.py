@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
 # The threads of numpy's library wait by spinning, here on cores that other processes need.
@@ -36,12 +37,17 @@ APART = "tests/corpus/test_corpus.py::test_a_right_kernel"
 _GARBAGE = 20_000
 
 
+_EXAMPLES = 40
+"""Of what Hypothesis makes up for a test of the short suite that names no number; its own default is 100."""
+
 _MEMORY = Path("/dev/shm")
 _ROOM = 4 * 2**30
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """A shell lets what it starts in the background ignore Ctrl-C, and children inherit that: tests send it to them."""
+    if config.option.markexpr == "not long":
+        settings.register_profile("ci", settings.get_profile("ci"), max_examples=_EXAMPLES)
     if _holds_files():
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
     signal.signal(signal.SIGINT, signal.default_int_handler)
