@@ -62,7 +62,7 @@ class Case:
 def test_of_the_cases_of_a_test_each_so_manyth_is_in_the_short_suite():
     mark = pytest.mark.one_in(3, "why").mark
     whole: list[Any] = [Case("test_a"), Case("test_b[0]", one_in=mark, long=pytest.mark.long("else").mark)]
-    cases = [Case(f"test_b[{number}]", one_in=mark) for number in range(1, 6)]
+    cases: list[Any] = [Case(f"test_b[{number}]", one_in=mark) for number in range(1, 6)]
 
     left = left_to_the_long_suite([*whole, *cases])
 
