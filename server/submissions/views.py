@@ -40,7 +40,6 @@ from server.submissions.result.report import (
     whole_page,
 )
 from server.submissions.service import latest_job
-from server.talk.comments import asked_of
 
 submissions_pages = Blueprint("submissions_pages", "server.submissions", url_prefix="/submissions")
 
@@ -51,7 +50,6 @@ RETRIES = Limit("retry", 5, timedelta(hours=1))
 def show(public_id: str) -> str:
     with site().readers.begin() as session:
         page = _read(session, public_id)
-        asked = asked_of(session, page.number)
     may_ask = page.judged and page.mode is Mode.RANK and (page.staff or page.own)
     # The hub may know hints already, if another page watches the submission.
     progress = the_hub().look(page.number, page.status) if page.waits else progress_of(page.status, {})
@@ -71,7 +69,6 @@ def show(public_id: str) -> str:
         marks=report.marks if report is not None and page.own else "[]",
         durations=() if report is None else durations(page, report.seconds),
         celebrates=_celebrates(page),
-        asked=asked,
         among=among,
         may_ask=may_ask,
     )
