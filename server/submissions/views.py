@@ -19,6 +19,7 @@ from server.accounts.models import Person
 from server.accounts.views import go
 from server.assignments.form import new_key
 from server.courses.access import page_in
+from server.http.fixed_part import PageAround
 from server.http.numbers import zone_of
 from server.http.problems import Refused
 from server.http.site import site
@@ -47,7 +48,7 @@ RETRIES = Limit("retry", 5, timedelta(hours=1))
 
 
 @submissions_pages.get("/<public_id>")
-def show(public_id: str) -> str:
+def show(public_id: str) -> str | Response:
     with site().readers.begin() as session:
         page = _read(session, public_id)
     may_ask = page.judged and page.mode is Mode.RANK and (page.staff or page.own)
@@ -58,7 +59,7 @@ def show(public_id: str) -> str:
     if page.own and report is not None and report.verdict is Verdict.ACCEPTED and report.measured:
         with site().readers.begin() as session:
             among = class_speeds(session, page.number, datetime.now(UTC))
-    return render_template(
+    html = render_template(
         "submissions/submission.html",
         page=page,
         progress=progress,
@@ -72,6 +73,7 @@ def show(public_id: str) -> str:
         among=among,
         may_ask=may_ask,
     )
+    return html if report is None else PageAround(html, report.rest)
 
 
 def _celebrates(page: SubmissionPage) -> bool:

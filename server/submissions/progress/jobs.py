@@ -100,7 +100,9 @@ def status_from(session: Session, columns: Sequence[Any], now: datetime) -> Subm
 _Last = aliased(Job)
 _STEP = tuple(each.name for each in fields(StepStatus))
 STATUS_COLUMNS = 5 + len(StepKind) * len(_STEP)
-_ROWS = with_status(select(Submission.id).where(Submission.id.in_(bindparam("submissions", expanding=True))))
+_ROWS = with_status(
+    select(Submission.id).select_from(Submission).where(Submission.id.in_(bindparam("submissions", expanding=True)))
+)
 
 
 def _job(columns: Sequence[Any]) -> SubmissionStatus:

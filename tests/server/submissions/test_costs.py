@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from typing import Any
 
+import pytest
 from sqlalchemy import select, update
 
 from kernels.rendering.page.report_page import render_sections
@@ -13,6 +15,7 @@ from server.accounts.models import ApiToken
 from server.bounded_work import bounded
 from server.courses.models import Role
 from server.grading.models import Job
+from server.http.fixed_part import MARK, FixedPart, PageAround
 from server.submissions.models import Mode
 from server.submissions.result import report
 from tests.server.databases import ON_BOTH, ON_SQLITE
@@ -79,7 +82,7 @@ def test_a_graded_result_takes_few_statements(portal: Portal, ada: BrowserClient
     ada.page(f"/submissions/{name}")
     with counted_queries(engine) as asked:
         ada.page(f"/submissions/{name}")
-    assert (asked.transactions, len(asked.statements)) == (1, 5), "\n".join(asked.statements)
+    assert (asked.transactions, len(asked.statements)) == (1, 3), "\n".join(asked.statements)
 
 
 @ON_SQLITE
@@ -112,6 +115,28 @@ def test_a_result_is_rendered_once_and_never_for_a_stranger(portal: Portal, ada:
 
 
 @ON_SQLITE
+def test_a_compressed_result_is_the_page_of_its_reader(portal: Portal, ada: BrowserClient):
+    name, job = handed_in(portal.course, "ada", Mode.RANK)
+    graded(portal.course, job, **RACE)
+    pages = []
+    for client in (ada, client_of(portal, "tom", Role.ASSISTANT)) * 2:
+        packed = client.get(f"/submissions/{name}", headers={"Accept-Encoding": "gzip"})
+        assert packed.headers["Content-Encoding"] == "gzip"
+        pages.append(_fixed(gzip.decompress(packed.get_data()).decode()))
+        assert pages[-1] == _fixed(client.page(f"/submissions/{name}"))
+    assert pages[:2] == pages[2:]
+    assert ["/staff/gpu/regrade" in page for page in pages[:2]] == [False, True]
+
+
+@pytest.mark.parametrize("around", [MARK, f"<p>Größe{MARK}</p>", f"{'a' * 70_000}{MARK}{'a' * 70_000}"])
+@pytest.mark.parametrize("content", ["", "é", "a" * 200_000])
+def test_a_page_around_a_fixed_part_is_one_gzip_file(around: str, content: str):
+    answer = PageAround(around, FixedPart.of(content))
+    assert gzip.decompress(answer.gzipped()) == answer.get_data()
+    assert answer.get_data().decode() == around.replace(MARK, content)
+
+
+@ON_SQLITE
 def test_a_result_that_failed_to_render_is_rendered_again(portal: Portal, ada: BrowserClient, monkeypatch):
     left, rendered = [MemoryError()] * 3, list[int]()
 
@@ -139,7 +164,8 @@ def _fixed(page: str) -> str:
 
 
 def test_only_the_reports_that_were_shown_last_are_kept():
-    shown = report.ShownReport(Verdict.ACCEPTED, "x" * 1_000, None, (), measured=False, marks="[]")
+    part = FixedPart.of("x" * 1_000)
+    shown = report.ShownReport(Verdict.ACCEPTED, "", part, None, (), measured=False, marks="[]")
     kept = report.KeptReports(5_000)
     for key in range(10):
         kept.keep(b"%d" % key, shown)
