@@ -268,6 +268,12 @@ def find_token(session: Session, token: str, *, now: datetime | None = None) -> 
     return ValidToken(number, person, scopes_in(scopes), stale=used_at is None or used_at < moment - _USE_NOTED_EVERY)
 
 
+def owner_of_token(session: Session, token: str) -> int | None:
+    """The ID of the token's owner; None if the token isn't valid."""
+    given = {"digest": digest_of(token), "now": datetime.now(UTC)}
+    return session.connection().execute(_OWNER, given).scalar_one_or_none()
+
+
 # Each request of a program needs it, so it is made once.
 _VALID = (
     select(Person, ApiToken.id, ApiToken.scopes, ApiToken.used_at)
@@ -280,6 +286,7 @@ _VALID = (
         Person.erased_at.is_(None),
     )
 )
+_OWNER = _VALID.with_only_columns(Person.id)
 
 
 def note_token_use(session: Session, token_id: int, *, now: datetime | None = None) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, bindparam, func, select, union_all
+from sqlalchemy import BindParameter, ColumnElement, bindparam, func, literal_column, select, union_all
 from sqlalchemy.orm import Session
 
 from server.database.upsert import insert_into
@@ -23,10 +23,8 @@ from server.grading.models import Priority, QueueClock, Step, StepState
 
 def in_state(*states: StepState) -> ColumnElement[bool]:
     """Steps in one of these states, as literals in the statement: otherwise no database uses its partial indexes."""
-    kind = Step.state.type
-    if len(states) == 1:
-        return Step.state == bindparam(None, states[0], type_=kind, literal_execute=True)
-    return Step.state.in_(bindparam(None, list(states), type_=kind, expanding=True, literal_execute=True))
+    names = [literal_column(f"'{state.value}'", Step.state.type) for state in states]
+    return Step.state == names[0] if len(names) == 1 else Step.state.in_(names)
 
 
 QUEUED = in_state(StepState.QUEUED)
