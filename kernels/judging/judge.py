@@ -43,6 +43,10 @@ Solve = Callable[[CasePlan, Sequence[Buffer]], Mapping[str, Matrix]]
 """Runs the exercise's solution on a device for a case, and returns each matrix after the run."""
 
 
+PlanInputs = Mapping[str, dict[str, Matrix]]
+"""The inputs of each small case, by its name."""
+
+
 Need = Callable[[CasePlan, Sequence[Buffer]], int]
 """Returns how many instructions all threads of the exercise's solution execute together in a case."""
 
@@ -63,8 +67,18 @@ class Judgement:
     launch_sizes: Mapping[str, int]
 
 
+def plan_inputs(plan: Plan) -> PlanInputs:
+    """The inputs of all small cases, which take longer to make than to judge."""
+    return {case.name: make_inputs(case, int(plan.seed, 16)) for case in plan.cases if case.on_cpu and case.launch}
+
+
 def judge(
-    plan: Plan, run: RunKernel, resources: Sequence[Resources], solve: Solve | None = None, need: Need | None = None
+    plan: Plan,
+    run: RunKernel,
+    resources: Sequence[Resources],
+    solve: Solve | None = None,
+    need: Need | None = None,
+    inputs: PlanInputs | None = None,
 ) -> Judgement:
     """Run and judge every case of the plan.
 
@@ -72,9 +86,10 @@ def judge(
     solve: for the operation SOLUTION
     need: for the instruction budget of the operation SOLUTION. It runs before the kernel, so never on a device whose
         memory the kernel could search for the results
+    inputs: of `plan_inputs`, if they exist
     """
     seed = int(plan.seed, 16)
-    by_size = _run_cases(plan, run, resources, seed, solve, need)
+    by_size = _run_cases(plan, run, resources, solve, need, inputs or {})
     outcomes = {outcome.case.name: outcome for outcome in by_size}
     findings = _with_wrong_value(merge(by_size), by_size, plan, run, seed, solve, need) + wrong_answer(by_size)
     speaking = next((outcome for outcome in by_size if outcome.printed), None)
@@ -90,7 +105,12 @@ def judge(
 
 
 def _run_cases(
-    plan: Plan, run: RunKernel, resources: Sequence[Resources], seed: int, solve: Solve | None, need: Need | None
+    plan: Plan,
+    run: RunKernel,
+    resources: Sequence[Resources],
+    solve: Solve | None,
+    need: Need | None,
+    inputs: PlanInputs,
 ) -> list[Outcome]:
     """All cases, the smallest first. After an endless case, other cases of its size don't run."""
     outcomes: list[Outcome] = []
@@ -100,7 +120,8 @@ def _run_cases(
         if case.sizes in endless_sizes:
             outcomes.append(Outcome(case, CaseStatus.NOT_RUN, REPEATED))
             continue
-        outcome = _judge_case(plan, case, run, resources, seed, solve, need, bool(endless_sizes))
+        given = inputs.get(case.name)
+        outcome = _judge_case(plan, case, run, resources, solve, need, given, bool(endless_sizes))
         if outcome.endless:
             endless_sizes.append(case.sizes)
         outcomes.append(outcome)
@@ -138,9 +159,9 @@ def _judge_case(
     case: CasePlan,
     run: RunKernel,
     resources: Sequence[Resources],
-    seed: int,
     solve: Solve | None,
     need: Need | None,
+    inputs: dict[str, Matrix] | None,
     endless: bool,
 ) -> Outcome:
     if not case.on_cpu:
@@ -148,7 +169,7 @@ def _judge_case(
     problem = case.problem or launch_finding(case, resources[case.module])
     if case.launch is None or problem is not None:
         return Outcome(case, CaseStatus.FAILED, "can't be launched", (problem,) if problem else ())
-    inputs = make_inputs(case, seed)
+    inputs = inputs or make_inputs(case, int(plan.seed, 16))
     budget = short_budget(case) if endless else _full_budget(case, inputs, need)
     try:
         execution = run(case, buffers(case, inputs), Schedule.LOCKSTEP, budget)

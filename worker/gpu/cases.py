@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from kernels.compile.diagnostics import Resources
 from kernels.device import Budget, Buffer, Execution, Schedule
 from kernels.exercise import Operation
 from kernels.judging.inputs import Matrix
-from kernels.judging.judge import Judgement, LostError, judge
+from kernels.judging.judge import Judgement, LostError, PlanInputs, judge
 from kernels.judging.plan import CasePlan, Plan
-from kernels.verdict import Finding
 from worker.contract.measure_work import WireCode
 from worker.gpu.backend import Backend, DeviceFault
 from worker.gpu.judge.filled_inputs import run_solution
@@ -33,10 +32,10 @@ class SmallCases:
         self._seconds = seconds
         self.lost = False
 
-    def judged(self, plan: Plan, codes: Sequence[WireCode]) -> Judgement:
-        """Judge all small cases of the plan."""
+    def judged(self, plan: Plan, codes: Sequence[WireCode], inputs: PlanInputs | None = None) -> Judgement:
+        """Judge all small cases of the plan. inputs: of `plan_inputs`, if they exist."""
         solve = self._solve if plan.operation is Operation.SOLUTION else None
-        return judge(plan, self._run, [code.resources or _NOTHING for code in codes], solve)
+        return judge(plan, self._run, [code.resources or _NOTHING for code in codes], solve, inputs=inputs)
 
     def _solve(self, case: CasePlan, buffers: Sequence[Buffer]) -> Mapping[str, Matrix]:
         """Run the exercise's solution on memory of its own."""
@@ -56,7 +55,8 @@ class SmallCases:
             operands = place(self._backend, self._modules[case.module], case)
             self._fill(operands, values)
             operands.timed(self._backend, self._seconds)
-            findings = tuple(self._hurt(operands))
+            hurt = self._judge.guards_hurt(operands.guards)
+            findings = tuple(guard_finding(matrix, damage, case) for matrix, damage in hurt)
             values = self._contents(operands)
         except DeviceFault as fault:
             self.lost = fault.lost
@@ -70,12 +70,6 @@ class SmallCases:
             self._judge.fill_guards(operands.of(matrix))
         for memory, word in operands.constants:
             self._backend.fill(memory, word)
-
-    def _hurt(self, operands: Operands) -> Iterator[Finding]:
-        for matrix in operands.guarded:
-            damage = self._judge.guards_hurt(matrix, operands.of(matrix))
-            if damage is not None:
-                yield guard_finding(matrix, damage, operands.case)
 
     def _contents(self, operands: Operands) -> dict[str, Matrix]:
         return {matrix.name: operands.read(self._backend, matrix) for matrix in operands.case.matrices}

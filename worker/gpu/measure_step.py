@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import TypeVar
 
 from kernels.exercise import InputKind, Operation
+from kernels.judging.judge import PlanInputs
 from kernels.judging.limits import launch_finding
 from kernels.judging.operations import work
 from kernels.judging.outcomes import size_text
@@ -26,6 +27,7 @@ from worker.gpu.timing.speed import clock_doubt, speed
 from worker.gpu.timing.timings import FEWEST_IN_BUDGET, LONG_MS, Bench, Effort, Fresh, Timings, kind_of, repeat, timings
 
 T = TypeVar("T")
+Ask = Callable[[], Callable[[], Numbers]]
 
 FAILED_BEFORE = "not run, because another case failed"
 NOT_COMPARED = "This exercise does not compare results, so the time does not prove that the work was done."
@@ -53,25 +55,28 @@ def measure(
     request: MeasureRequest,
     backend: Backend,
     judge: Judge,
-    ask: Callable[[], Numbers],
+    ask: Ask,
     quiet: Quiet = NOBODY_ELSE,
     clock_mhz: int = 0,
+    inputs: PlanInputs | None = None,
 ) -> MeasureResponse:
     """Carry out a request.
 
-    ask: returns two new random numbers from the parent
+    ask: asks the parent for two new random numbers, and returns a function that reads them
     clock_mhz: of the device after the request before; 0 if there was none
+    inputs: of the small cases, if they exist
     """
     job = _Job(request, backend, judge)
-    bench = Bench(backend, judge, Fresh(ask), request.launch_seconds, quiet, clock_mhz)
-    job.judge_small_cases()
-    job.judge_large_cases(bench)
-    if request.ranking is None:
-        job.look_at_largest()
-    elif job.failed:
-        job.leave_out_ranking(request.ranking)
-    else:
-        job.measure_ranking(request.ranking, bench)
+    with contextlib.closing(Fresh(ask)) as fresh:
+        bench = Bench(backend, judge, fresh, request.launch_seconds, quiet, clock_mhz)
+        job.judge_small_cases(inputs)
+        job.judge_large_cases(bench)
+        if request.ranking is None:
+            job.look_at_largest()
+        elif job.failed:
+            job.leave_out_ranking(request.ranking)
+        else:
+            job.measure_ranking(request.ranking, bench)
     return job.response()
 
 
@@ -109,9 +114,9 @@ class _Job:
 
     # -- what is only judged -------------------------------------------------------------------------------------------
 
-    def judge_small_cases(self) -> None:
+    def judge_small_cases(self, inputs: PlanInputs | None) -> None:
         small = SmallCases(self._backend, self._judge, self._modules, self._solution, self._request.launch_seconds)
-        found = small.judged(self._request.plan, self._request.modules)
+        found = small.judged(self._request.plan, self._request.modules, inputs)
         self._lost = small.lost
         self._findings += found.findings
         self._checks = {check.case: check for check in found.checks}

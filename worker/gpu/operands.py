@@ -85,6 +85,11 @@ class Operands:
         """The matrices that are empty before a launch."""
         return tuple(matrix for matrix in self.case.matrices if matrix.role in _EMPTY)
 
+    @property
+    def guards(self) -> list[tuple[MatrixPlan, Memory]]:
+        """The guarded matrices with their memory."""
+        return [(matrix, self.of(matrix)) for matrix in self.guarded]
+
     def of(self, matrix: MatrixPlan) -> Memory:
         return self.memories[matrix.name]
 

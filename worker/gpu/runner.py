@@ -5,12 +5,14 @@ Only `worker.gpu.device_process` uses this module. The parent's side is `worker.
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from kernels.judging.judge import PlanInputs, plan_inputs
 from kernels.wire import WireError, from_plain, to_plain
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Numbers, Prepare, Prepared
 from worker.gpu import measure_step
@@ -21,8 +23,8 @@ from worker.gpu.timing.quiet import NOBODY_ELSE, Quiet
 from worker.sandbox import child
 
 CPU, GPU = "cpu", "gpu"
-NUMBERS, DEVICE = "numbers", "device"
-"""The questions to the parent. It answers DEVICE when no other slot measures there."""
+NUMBERS, DEVICE, FREE = "numbers", "device", "free"
+"""The questions to the parent. It answers DEVICE when no other slot measures there, until FREE."""
 
 # The judge's kernels take them as signed integers of 64 bits.
 NUMBER_BITS = 63
@@ -30,8 +32,7 @@ NUMBER_BITS = 63
 _SAME_CLOCK_SECONDS = 1.0
 """After this time without work, the device may have another clock."""
 
-Ask = Callable[[], Numbers]
-Wait = Callable[[], object]
+Ask = Callable[[str], Callable[[], bytes]]
 
 
 def load(device: str) -> Callable[[str], Callable[[], Backend]]:
@@ -68,18 +69,18 @@ def serve(backend: Backend, answers: int, quiet: Quiet = NOBODY_ELSE) -> None:
     """Answer the requests on standard input until its end."""
     lines = child.requests(0)
 
-    def ask() -> Numbers:
-        child.send(answers, {"ask": NUMBERS})
-        return numbers(next(lines, b"null"))
+    def ask(question: str) -> Callable[[], bytes]:
+        child.send(answers, {"ask": question})
+        return lambda: next(lines, b"null")
 
-    def wait() -> None:
-        child.send(answers, {"ask": DEVICE})
-        next(lines, b"")
-
-    job = Job(backend, ask, wait, quiet)
+    job = Job(backend, ask, quiet)
+    # While Python looks for garbage, the device waits, up to 20 ms each time.
+    gc.freeze()
+    gc.disable()
     for line in lines:
         child.send(answers, child.answer(job.step, line))
         job.clear_up()
+        gc.collect()
 
 
 def numbers(line: bytes) -> Numbers:
@@ -91,11 +92,14 @@ def numbers(line: bytes) -> Numbers:
 
 
 class Job:
-    """The requests of one process: first the judge's kernels, then each kernel to judge and measure."""
+    """The requests of one process: first the judge's kernels, then each kernel to judge and measure.
 
-    def __init__(self, backend: Backend, ask: Ask, wait: Wait, quiet: Quiet = NOBODY_ELSE) -> None:
+    ask: asks the parent a question, and returns a function that reads its reply
+    """
+
+    def __init__(self, backend: Backend, ask: Ask, quiet: Quiet = NOBODY_ELSE) -> None:
         self._backend = backend
-        self._ask, self._wait = ask, wait
+        self._ask = ask
         self._quiet = quiet
         self._judge: Judge | None = None
         self._clock_mhz = 0
@@ -107,8 +111,13 @@ class Job:
             answer: object = self._prepare(from_plain(Prepare, request))
         else:
             asked = from_plain(MeasureRequest, request)
-            self._wait()
-            answer = self._measure(asked, self._judge)
+            # other slots can measure meanwhile
+            inputs = plan_inputs(asked.plan)
+            self._ask(DEVICE)()
+            answer = measured = self._measure(asked, self._judge, inputs)
+            if not measured.lost:
+                # the answer takes a while to pack and to read
+                self._ask(FREE)()
         plain: dict[str, Any] = to_plain(answer)
         return plain
 
@@ -119,9 +128,13 @@ class Job:
                 self._judge.reset()
                 rehearse_judge(self._backend, self._judge)
 
-    def _measure(self, request: MeasureRequest, judge: Judge) -> MeasureResponse:
+    def _numbers(self) -> Callable[[], Numbers]:
+        reply = self._ask(NUMBERS)
+        return lambda: numbers(reply())
+
+    def _measure(self, request: MeasureRequest, judge: Judge, inputs: PlanInputs) -> MeasureResponse:
         clock = self._clock_mhz if time.monotonic() - self._ended < _SAME_CLOCK_SECONDS else 0
-        answer = measure_step.measure(request, self._backend, judge, self._ask, self._quiet, clock)
+        answer = measure_step.measure(request, self._backend, judge, self._numbers, self._quiet, clock, inputs)
         self._ended = time.monotonic()
         self._measured = answer.measurement is not None
         self._clock_mhz = answer.measurement.clocks.sm_mhz if answer.measurement is not None else 0

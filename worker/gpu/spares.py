@@ -161,7 +161,7 @@ class Runner:
         """Judge and measure one kernel. After the last one or a failure, kill the process; `close` waits for its end.
 
         progress: called with the number of launches with new inputs so far
-        lock: taken before the kernel runs; the caller releases it
+        lock: taken before the kernel runs, and released as soon as nothing runs any more; the caller releases it, too
         raise (SandboxFailure): TIME after the time limit, START if the process isn't usable
         """
         if self._used:
@@ -169,7 +169,7 @@ class Runner:
         self._used = True
         try:
             self.ready()
-            replies = _Replies(progress, lambda: lock.take(self._child.alive))
+            replies = _Replies(progress, lambda: lock.take(self._child.alive), lock.release)
             with self._one_at_a_time:
                 answer = self._child.converse(to_plain(request), replies)
             response = from_plain(MeasureResponse, answer)
@@ -202,10 +202,14 @@ class Runner:
 
 
 class _Replies:
-    """The parent's answers during one request. take: waits for the device, and returns whether it is taken."""
+    """The parent's answers during one request.
 
-    def __init__(self, progress: Progress, take: Callable[[], bool]) -> None:
-        self._progress, self._take = progress, take
+    take: waits for the device, and returns whether it is taken
+    free: lets another slot use it
+    """
+
+    def __init__(self, progress: Progress, take: Callable[[], bool], free: Callable[[], None]) -> None:
+        self._progress, self._take, self._free = progress, take, free
         self._may_run, self._asked = False, 0
 
     def __call__(self, question: str) -> dict[str, int]:
@@ -213,6 +217,10 @@ class _Replies:
             self._may_run = self._take()
             if not self._may_run:
                 raise SandboxFailure(Failure.ERROR, "the process ended before the GPU's other slot had finished")
+            return {}
+        if question == "free":
+            self._may_run = False
+            self._free()
             return {}
         if question != "numbers" or not self._may_run:
             raise SandboxFailure(Failure.ERROR, f"the runner asked for {question[:100]!r}")

@@ -229,13 +229,16 @@ def _light(
 
 
 def _affordable(request: AnalysisRequest, loaded: Loaded, case: CasePlan, memory: Sequence[Buffer]) -> int | None:
-    """Estimate the affordable number of blocks from a few that run. None if these can't finish alone.
+    """Estimate the affordable number of blocks from a few that run. None if these can't finish alone, or if all run
+    whatever they cost.
 
     A block isn't followed further than decides that the fewest blocks run: 0.
     """
-    from kernels.analysis.scaling import probed_blocks, usual_blocks
+    from kernels.analysis.scaling import plan_blocks, probed_blocks, usual_blocks
 
     assert case.launch is not None, "only a case that can be launched is counted"
+    if plan_blocks(case.launch, 0) is None:
+        return None
     probed = probed_blocks(case.launch)
     enough = request.affordable // (usual_blocks(case.launch) * case.launch.threads) + 1
     probe = _execute(request, loaded, case, memory, probed, count=False, most=enough)

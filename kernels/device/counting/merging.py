@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kernels.device.memory.access import Form, memory_form
 from kernels.device.ptx.module import Address, Instruction, Register, Symbol
-from kernels.device.ptx.program import Block, Program, results
+from kernels.device.ptx.program import Block, Program
 
 _SPACES = {"shared", "global"}
 _WIDTHS = (8, 16)
@@ -59,7 +59,7 @@ def _groups(program: Program, block: Block) -> Iterator[_Group]:
             groups.add(item.opcode, *access, pc)
         elif item.opcode.startswith(_CHANGES_MEMORY):
             yield from groups.ended()
-        for name in results(item):
+        for name in item.results:
             yield from groups.ended_with(Register(name))
     yield from groups.ended()
 

@@ -24,8 +24,6 @@ from kernels.device.ptx.program import (
     is_scheduled,
     is_tensor,
     is_warp_sync,
-    reads,
-    results,
 )
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
@@ -144,12 +142,12 @@ def _steps(lowering: Lowering, block: Block, end: int) -> tuple[LoweredStep, ...
     program, choices = lowering.program, lowering.choices
     order = sorted(range(block.start, end), key=lambda pc: choices[pc].pc - 0.5 if pc in choices else pc)
     local = block_local(program)
-    later = {name for item in program.instructions[end : block.end] for name in reads(item)}
+    later = {name for item in program.instructions[end : block.end] for name in item.reads}
     made: list[LoweredStep] = []
     for pc in reversed(order):
         step, item = lowering.steps[pc], program.instructions[pc]
-        names = set(reads(item))
-        last = {program.registers[name] for name in (names & local) - later - set(results(item))}
+        names = set(item.reads)
+        last = {program.registers[name] for name in (names & local) - later - set(item.results)}
         made.append(replace(step, spent=tuple(last.intersection(step.sources))))
         later |= names
     return tuple(reversed(made))

@@ -6,6 +6,7 @@ import ctypes
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -103,13 +104,9 @@ class Execution:
 class _Prepared:
     """The parts of a program that don't depend on the launch, made once."""
 
-    def __init__(self, program: Program, wrap: Wrap | None = None, *, count: bool = False) -> None:
+    def __init__(self, program: Program, *, count: bool) -> None:
         self.lowering = CountedLowering(program) if count else Lowering(program)
         self.blocks: dict[int, CodeBlock] = code_blocks(self.lowering)
-        if wrap is not None:
-            for at, block in self.blocks.items():
-                steps = tuple(map(wrap, block.steps))
-                self.blocks[at] = replace(block, steps=steps, stretches=(Stretch(steps, None),))
         self.unset = [program.registers[name] for name in maybe_unset(program)]
         self.lines = tuple(item.line for item in program.instructions)
         self.polls = polling_loads(program)
@@ -118,6 +115,13 @@ class _Prepared:
         self.callers = _callers(program)
         self.clean: dict[int, set[object]] = {}
         self.punctual: set[object] = set()
+
+    def wrapped(self, wrap: Wrap) -> _Prepared:
+        """The same with every step wrapped, for one run."""
+        made = copy(self)
+        made.blocks = {at: _wrapped(block, wrap) for at, block in self.blocks.items()}
+        made.clean, made.punctual = {}, set()
+        return made
 
     def counting(self, blocks: Sequence[int], threads: int) -> Counting | None:
         """Return the counting of a launch, if requested."""
@@ -131,6 +135,11 @@ class _Prepared:
             self.lowering.tensors,
             lambda first: range(first, self.blocks[first].end_pc + 1),
         )
+
+
+def _wrapped(block: CodeBlock, wrap: Wrap) -> CodeBlock:
+    steps = tuple(map(wrap, block.steps))
+    return replace(block, steps=steps, stretches=(Stretch(steps, None),))
 
 
 def _machine_places(program: Program) -> Iterator[tuple[str, int | None]]:
@@ -205,7 +214,9 @@ def run(
     """
     _keep_memory()
     count, wrap = options.count, options.wrap
-    prepared = _prepared(program, count) if wrap is None else _Prepared(program, wrap, count=count)
+    prepared = _prepared(program, count)
+    if wrap is not None:
+        prepared = prepared.wrapped(wrap)
 
     def run_once(races: Unwatched, followed: frozenset[str], order: Schedule) -> _Launch:
         once = _Launch(prepared, launch, options, order)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kernels.device.ptx.module import Immediate, Instruction, Operand, Register, Symbol
-from kernels.device.ptx.program import Program, reads, results
+from kernels.device.ptx.program import Program
 from kernels.device.state.operands import CLOCK
 
 _ACTS = re.compile(
@@ -23,14 +23,14 @@ _LOADS = {"ld", "mbarrier"}
 def only_waits(program: Program, first: int, last: int) -> bool:
     """Whether the loop of these instructions has no effect, and nothing changes from round to round."""
     region = program.instructions[first : last + 1]
-    written = {name for item in region for name in results(item)}
+    written = {name for item in region for name in item.results}
     known: set[str] = set()
     for item in region:
         clock = any(isinstance(each, Register) and CLOCK.fullmatch(each.name) for each in item.operands)
-        if clock or _ACTS.match(item.opcode + ".") or not known.issuperset(written.intersection(reads(item))):
+        if clock or _ACTS.match(item.opcode + ".") or not known.issuperset(written.intersection(item.reads)):
             return False
         if item.guard is None:
-            known.update(results(item))
+            known.update(item.results)
     return True
 
 
@@ -44,7 +44,7 @@ def looks(program: Program) -> frozenset[int]:
 def _only_repeats(program: Program, wait: int) -> bool:
     """Whether all ways from the failure of a wait lead back to it, and nothing shows how often it failed."""
     items = program.instructions
-    ways = [(wait + 1, dict.fromkeys(results(items[wait]), 0))]
+    ways = [(wait + 1, dict.fromkeys(items[wait].results, 0))]
     passed: set[tuple[int, frozenset[tuple[str, int]]]] = set()
     while ways:
         pc, known = ways.pop()
@@ -57,18 +57,18 @@ def _only_repeats(program: Program, wait: int) -> bool:
         ways += _ways(program, pc, known)
     loop = {pc for pc, _ in passed}
     changing = _changing([items[pc] for pc in sorted(loop)])
-    return all(changing.isdisjoint(reads(item)) for pc, item in enumerate(items) if pc not in loop)
+    return all(changing.isdisjoint(item.reads) for pc, item in enumerate(items) if pc not in loop)
 
 
 def _changing(loop: Sequence[Instruction]) -> set[str]:
     """Return the registers that don't have the same values in each round of a loop, perhaps computed again."""
     makers: dict[str, list[Instruction]] = {}
     for item in loop:
-        for name in results(item):
+        for name in item.results:
             makers.setdefault(name, []).append(item)
     left = {name: made[0] for name, made in makers.items() if len(made) == 1 and made[0].head not in _LOADS}
     changing = set(makers)
-    while same := [name for name, item in left.items() if changing.isdisjoint(reads(item))]:
+    while same := [name for name, item in left.items() if changing.isdisjoint(item.reads)]:
         changing.difference_update(same)
         left = {name: item for name, item in left.items() if name in changing}
     return changing
@@ -87,7 +87,7 @@ def _ways(program: Program, pc: int, known: dict[str, int]) -> Iterator[tuple[in
         if not must:
             yield pc + 1, known
         return
-    changed = results(item) if may else ()
+    changed = item.results if may else ()
     left = {name: value for name, value in known.items() if name not in changed}
     if must and (value := _value(item, known)) is not None:
         left |= dict.fromkeys(changed, value)

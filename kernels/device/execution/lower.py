@@ -39,8 +39,9 @@ from kernels.device.ptx.module import (
     Symbol,
     Unsupported,
     Vector,
+    is_special,
 )
-from kernels.device.ptx.program import Program, is_scheduled, is_special, is_tensor, is_warp_sync, reads
+from kernels.device.ptx.program import Program, is_scheduled, is_tensor, is_warp_sync
 from kernels.device.ptx.speculation import chosen_loads
 from kernels.device.state.accesses import Strength
 from kernels.device.state.machine import Machine
@@ -115,7 +116,7 @@ class Lowering(Operands):
         self._local = block_local(program)
         self._products = product_registers(program)
         self.choices = chosen_loads(program)
-        self._read = frozenset(name for item in program.instructions for name in reads(item))
+        self._read = frozenset(name for item in program.instructions for name in item.reads)
         self.steps = tuple(self._step(pc, item) for pc, item in enumerate(program.instructions))
 
     def _keeps(self, instruction: Instruction, names: tuple[str, ...]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from kernels.device.ptx.module import Symbol
-from kernels.device.ptx.program import Block, Program, is_jump, reads, results
+from kernels.device.ptx.program import Block, Program, is_jump
 
 
 @lru_cache(maxsize=8)
@@ -39,7 +39,7 @@ def _written(program: Program, block: Block, crossing: Mapping[str, int]) -> int
     mask = 0
     for instruction in program.instructions[block.start : block.end]:
         if instruction.guard is None:
-            for name in results(instruction):
+            for name in instruction.results:
                 if name in crossing:
                     mask |= 1 << crossing[name]
     return mask
@@ -47,11 +47,11 @@ def _written(program: Program, block: Block, crossing: Mapping[str, int]) -> int
 
 def _unset_reads(program: Program, block: Block, unset: int, crossing: Mapping[str, int], found: set[str]) -> None:
     for instruction in program.instructions[block.start : block.end]:
-        for name in reads(instruction):
+        for name in instruction.reads:
             if name in crossing and unset >> crossing[name] & 1:
                 found.add(name)
         if instruction.guard is None:
-            for name in results(instruction):
+            for name in instruction.results:
                 if name in crossing:
                     unset &= ~(1 << crossing[name])
 
@@ -82,10 +82,10 @@ def block_local(program: Program) -> frozenset[str]:
     for at, block in enumerate(program.blocks):
         written: set[str] = set()
         for instruction in program.instructions[block.start : block.end]:
-            for name in reads(instruction):
+            for name in instruction.reads:
                 if name not in written:
                     shared.add(name)
-            for name in results(instruction):
+            for name in instruction.results:
                 if home.setdefault(name, at) != at:
                     shared.add(name)
                 if instruction.guard is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kernels.device.ptx.module import (
     SIZES,
@@ -25,10 +26,11 @@ from kernels.device.ptx.module import (
     Unsupported,
     Variable,
     Vector,
+    is_special,
 )
 from kernels.device.ptx.parser import parse_module
 from kernels.device.ptx.pointers import function_addresses, with_addresses
-from kernels.device.ptx.program import Program, basic_blocks, is_special, reads, results
+from kernels.device.ptx.program import Program, basic_blocks
 
 _Names = tuple[str, ...]
 MAX_INSTRUCTIONS = 200_000
@@ -46,8 +48,9 @@ _REFUSED = {
 _BUILTINS = {"vprintf": "call.printf", "__assertfail": "call.assert"}
 
 
+@lru_cache(maxsize=8)
 def load_program(ptx: str, entry: str) -> Program:
-    """Parse PTX and prepare the kernel called `entry`.
+    """Parse PTX and prepare the kernel called `entry`. A process that checks a kernel also counts it.
 
     raise (Malformed): no compiler writes such a text
     raise (Unsupported): the CPU device doesn't emulate a feature
@@ -109,7 +112,7 @@ class _Expansion:
         self._instructions.append(Instruction("exit", (), None, None))
         registers: dict[str, int] = {}
         for instruction in self._instructions:
-            for name in (*results(instruction), *reads(instruction)):
+            for name in (*instruction.results, *instruction.reads):
                 registers.setdefault(name, len(registers))
         self._check_jumps()
         self._check_sizes()

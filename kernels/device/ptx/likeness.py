@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from enum import IntEnum
 
 from kernels.device.ptx.module import Address, Immediate, Instruction, Operand, Register
-from kernels.device.ptx.program import Program, reads, results
+from kernels.device.ptx.program import Program
 
 
 class Kind(IntEnum):
@@ -53,7 +53,7 @@ def _deciding(item: Instruction) -> Iterator[str]:
     if item.guard is not None:
         yield item.guard.register.name
     if item.opcode.startswith("brx"):
-        yield from reads(item)
+        yield from item.reads
     if _MEMORY.match(item.opcode):
         for operand in item.operands:
             if isinstance(operand, Address) and isinstance(operand.base, Register):
@@ -83,13 +83,13 @@ def _kinds(program: Program) -> dict[str, Kind]:
 def _targets(item: Instruction) -> tuple[str, ...]:
     if item.opcode.startswith("st.param"):
         return _names(item.operands[0])
-    return results(item)
+    return item.results
 
 
 def _sources(item: Instruction) -> tuple[str, ...]:
     if item.opcode.startswith("ld.param"):
         return _names(item.operands[1])
-    return reads(item)
+    return item.reads
 
 
 def _names(operand: Operand) -> tuple[str, ...]:

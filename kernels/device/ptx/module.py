@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 from kernels.device.ptx.features import not_emulated, of_large_group
 from kernels.facts import Facts, Mistake
@@ -13,6 +15,17 @@ SIZES = {
     "pred": 1, "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "bf16": 2, "f16x2": 4, "bf16x2": 4,
     "b32": 4, "u32": 4, "s32": 4, "f32": 4, "b64": 8, "u64": 8, "s64": 8, "f64": 8, "b128": 16,
 }  # fmt: skip
+
+
+_NO_RESULT = re.compile(
+    r"(st|bra|brx|(bar|barrier)(\.cta)?\.(sync|arrive)|bar\.warp|membar|fence|red|ret|exit|trap|brkpt|nanosleep"
+    r"|cp|prefetch|prefetchu|discard|applypriority|pmevent|griddepcontrol|call|stmatrix|wmma\.store)(\.|$)"
+)
+_SPECIAL = re.compile(
+    r"!?%(tid|ntid|ctaid|nctaid|laneid|warpid|nwarpid|smid|nsmid|gridid|clock|clock_hi|clock64|globaltimer\w*"
+    r"|lanemask_\w+|dynamic_smem_size|total_smem_size|envreg\d+|n?cluster\w*|is_explicit_cluster"
+    r"|reserved_smem\w*|aggr_smem_size|current_graph_exec|pm\d+\w*)(\.[xyzw])?"
+)
 
 
 class Malformed(ValueError):
@@ -107,6 +120,26 @@ class Refusal:
 Operand = Register | Immediate | Symbol | Address | Vector | Pair | Arguments | Refusal
 
 
+@lru_cache(maxsize=4096)
+def is_special(name: str) -> bool:
+    """Whether a name is a special register, such as `%tid.x`."""
+    return bool(_SPECIAL.fullmatch(name))
+
+
+def _registers_in(operand: Operand) -> list[str]:
+    if isinstance(operand, Register):
+        names = [operand.name.lstrip("!")]
+    elif isinstance(operand, Address) and isinstance(operand.base, Register):
+        names = [operand.base.name]
+    elif isinstance(operand, Vector):
+        names = [item.name for item in operand.items if isinstance(item, Register)]
+    elif isinstance(operand, Pair):
+        names = [item.name for item in (operand.first, operand.second) if item is not None]
+    else:
+        names = []
+    return [name for name in names if name != "_" and not is_special(name)]
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
     """The predicate in front of an instruction."""
@@ -115,7 +148,7 @@ class Guard:
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Instruction:
     """One instruction.
 
@@ -141,10 +174,31 @@ class Instruction:
         """The line for which it counts, which is the machine code's line too."""
         return self.inlined[0] if self.inlined else self.line
 
-    @property
+    @cached_property
     def head(self) -> str:
         """The opcode without its modifiers: `ld`."""
         return self.opcode.split(".", 1)[0]
+
+    @cached_property
+    def results(self) -> tuple[str, ...]:
+        """The names of the registers that it writes."""
+        if not self.operands or _NO_RESULT.match(self.opcode):
+            return ()
+        first = self.operands[0]
+        return tuple(_registers_in(first)) if not isinstance(first, Address) else ()
+
+    @cached_property
+    def reads(self) -> tuple[str, ...]:
+        """The names of the registers that it reads, including its guard."""
+        found: list[str] = []
+        if self.guard is not None:
+            found.append(self.guard.register.name)
+        for position, operand in enumerate(self.operands):
+            # The result of a product of four warps is an addend, too.
+            if self.results and position == 0 and self.head != "wgmma":
+                continue
+            found.extend(_registers_in(operand))
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

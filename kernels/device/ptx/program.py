@@ -1,23 +1,18 @@
-"""One flat program: the registers that its instructions read and write, and its basic blocks."""
+"""One flat program, its basic blocks, and the kinds of its instructions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
-from kernels.device.ptx.module import Address, Bounds, Instruction, Operand, Pair, Register, Variable, Vector
+from kernels.device.ptx.module import Bounds, Instruction, Variable
 from kernels.facts import Operation
 
 _BARRIERS = re.compile(r"(bar|barrier)(\.cta)?\.(sync|arrive|red)\b")
 _WARP_SYNCS = re.compile(r"bar\.warp\.sync|shfl\.sync|vote\.sync|match\.\w+\.sync|redux\.sync|elect\.sync|activemask")
 _TENSORS = frozenset({"wmma", "mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix"})
 _WGMMA_ORDER = ("wgmma.fence", "wgmma.commit_group", "wgmma.wait_group")
-_NO_RESULT = re.compile(
-    r"(st|bra|brx|(bar|barrier)(\.cta)?\.(sync|arrive)|bar\.warp|membar|fence|red|ret|exit|trap|brkpt|nanosleep"
-    r"|cp|prefetch|prefetchu|discard|applypriority|pmevent|griddepcontrol|call|stmatrix|wmma\.store)(\.|$)"
-)
 _WAYS = frozenset({"bra", "brx", "ret", "exit"})
 ENDS = {"ret", "exit", "trap", "brkpt", "call.assert"}
 
@@ -131,54 +126,6 @@ def is_scheduled(instruction: Instruction) -> bool:
     """Whether the scheduler does the instruction's work: a jump, or a barrier of a block or a cluster."""
     waits = is_barrier(instruction) or is_mbarrier(instruction) or is_cluster_barrier(instruction)
     return instruction.head in _WAYS or waits
-
-
-def results(instruction: Instruction) -> tuple[str, ...]:
-    if not instruction.operands or _NO_RESULT.match(instruction.opcode):
-        return ()
-    first = instruction.operands[0]
-    return tuple(_registers_in(first)) if not isinstance(first, Address) else ()
-
-
-def reads(instruction: Instruction) -> tuple[str, ...]:
-    """Return the names of the registers that an instruction reads, including its guard."""
-    found: list[str] = []
-    if instruction.guard is not None:
-        found.append(instruction.guard.register.name)
-    has_result = bool(results(instruction))
-    for position, operand in enumerate(instruction.operands):
-        # The result of a product of four warps is an addend, too.
-        if has_result and position == 0 and instruction.head != "wgmma":
-            continue
-        found.extend(_registers_in(operand))
-    return tuple(found)
-
-
-def _registers_in(operand: Operand) -> list[str]:
-    if isinstance(operand, Register):
-        names = [operand.name.lstrip("!")]
-    elif isinstance(operand, Address) and isinstance(operand.base, Register):
-        names = [operand.base.name]
-    elif isinstance(operand, Vector):
-        names = [item.name for item in operand.items if isinstance(item, Register)]
-    elif isinstance(operand, Pair):
-        names = [item.name for item in (operand.first, operand.second) if item is not None]
-    else:
-        names = []
-    return [name for name in names if name != "_" and not is_special(name)]
-
-
-_SPECIAL = re.compile(
-    r"!?%(tid|ntid|ctaid|nctaid|laneid|warpid|nwarpid|smid|nsmid|gridid|clock|clock_hi|clock64|globaltimer\w*"
-    r"|lanemask_\w+|dynamic_smem_size|total_smem_size|envreg\d+|n?cluster\w*|is_explicit_cluster"
-    r"|reserved_smem\w*|aggr_smem_size|current_graph_exec|pm\d+\w*)(\.[xyzw])?"
-)
-
-
-@lru_cache(maxsize=4096)
-def is_special(name: str) -> bool:
-    """Whether a name is a special register, such as `%tid.x`."""
-    return bool(_SPECIAL.fullmatch(name))
 
 
 def basic_blocks(instructions: list[Instruction], targets: Mapping[str, int]) -> tuple[Block, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from kernels.device.ptx.dataflow import successors
 from kernels.device.ptx.module import Guard, Instruction, Register
-from kernels.device.ptx.program import Block, Program, reads, results
+from kernels.device.ptx.program import Block, Program
 
 _CHANGES = re.compile(r"(st|atom|red|cp|bar|barrier|membar|fence|call|mbarrier)\b")
 _ORDERED = {"volatile", "relaxed", "acquire", "mmio"}
@@ -29,10 +29,10 @@ class Choice:
 
 def chosen_loads(program: Program) -> dict[int, Choice]:
     """Return the loads whose value is only used in a selection."""
-    uses = Counter(name for item in program.instructions for name in reads(item))
+    uses = Counter(name for item in program.instructions for name in item.reads)
     makers: dict[str, list[int]] = defaultdict(list)
     for pc, item in enumerate(program.instructions):
-        for name in results(item):
+        for name in item.results:
             makers[name].append(pc)
     before = _blocks_before(program)
     found: dict[int, Choice] = {}
@@ -81,18 +81,16 @@ def _can_wait(program: Program, load: int, until: int) -> bool:
 
     Nothing between them may change its value or its address, or be ordered with other threads.
     """
-    address = set(reads(program.instructions[load]))
+    address = set(program.instructions[load].reads)
     between = program.instructions[load + 1 : until]
-    quiet = not any(
-        _CHANGES.match(item.opcode) or _is_ordered(item) or address & set(results(item)) for item in between
-    )
+    quiet = not any(_CHANGES.match(item.opcode) or _is_ordered(item) or address & set(item.results) for item in between)
     return quiet and _loads_one(program.instructions[load])
 
 
 def _loads_one(item: Instruction) -> bool:
     """Whether it is a plain load of one value."""
     plain = item.opcode.startswith("ld.") and not _is_ordered(item)
-    return plain and item.guard is None and len(results(item)) == 1
+    return plain and item.guard is None and len(item.results) == 1
 
 
 def _is_ordered(item: Instruction) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kernels.device.ptx.module import Symbol
-from kernels.device.ptx.program import Program, reads, results
+from kernels.device.ptx.program import Program
 
 _VOLATILE = re.compile(r"ld\.volatile\b")
 _CHANGES = re.compile(r"(st|atom|red|cp|bar|barrier|call)\b")
@@ -27,13 +27,13 @@ def _deciding(program: Program, loop: range) -> set[int]:
     items = program.instructions
     if any(_CHANGES.match(items[pc].opcode) for pc in loop):
         return set()
-    makers = {name: pc for pc in loop for name in results(items[pc])}
+    makers = {name: pc for pc in loop for name in items[pc].results}
     waiting, seen = [loop[-1]], set[int]()
     while waiting:
         pc = waiting.pop()
         if pc not in seen:
             seen.add(pc)
-            waiting += [makers[name] for name in reads(items[pc]) if name in makers]
+            waiting += [makers[name] for name in items[pc].reads if name in makers]
     loads = {pc for pc in seen if _VOLATILE.match(items[pc].opcode)}
-    counted = any(set(results(items[pc])) & set(reads(items[pc])) for pc in seen)
+    counted = any(set(items[pc].results) & set(items[pc].reads) for pc in seen)
     return set() if counted else loads

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kernels.device.ptx.module import Address, Immediate, Malformed, Operand, Register, Symbol, Unsupported
-from kernels.device.ptx.program import Program, is_special
+from kernels.device.ptx.module import Address, Immediate, Malformed, Operand, Register, Symbol, Unsupported, is_special
+from kernels.device.ptx.program import Program
 from kernels.device.state.geometry import WARP
 from kernels.device.state.values import Value, uniform
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kernels.device.ptx.module import Instruction, Register, Vector
-from kernels.device.ptx.program import Program, reads, results
+from kernels.device.ptx.program import Program
 from kernels.device.tensor.forms import ELSEWHERE
 
 _EXCHANGES = frozenset({"atom", "shfl", "vote", "match", "redux", "elect", "activemask"})
@@ -32,12 +32,12 @@ def first_use(program: Program) -> Instruction | None:
     items = program.instructions
     if not any(item.head == "wmma" for item in items):
         return None
-    held = {name for item in items if item.head == "wmma" for name in results(item)}
+    held = {name for item in items if item.head == "wmma" for name in item.results}
     copies = [item for item in items if item.head == "mov"]
-    while more := {name for item in copies if held & {*reads(item)} for name in results(item)} - held:
+    while more := {name for item in copies if held & {*item.reads} for name in item.results} - held:
         held |= more
     others = (item for item in items if item.head not in {"wmma", "mov"})
-    reader = next((item for item in others if held & {*reads(item)}), None)
+    reader = next((item for item in others if held & {*item.reads}), None)
     return reader or _first_writer(items)
 
 
@@ -45,7 +45,7 @@ def _first_writer(items: Sequence[Instruction]) -> Instruction | None:
     """The first instruction that makes an element of a fragment from a value that differs between threads."""
     makers: dict[str, list[int]] = defaultdict(list)
     for pc, item in enumerate(items):
-        for name in results(item):
+        for name in item.results:
             makers[name].append(pc)
     given = {name for item in items if item.head == "wmma" for name in _fragment_names(item)}
     differing = [pc for pc in _behind(items, makers, given) if _differs(items[pc])]
@@ -70,10 +70,10 @@ def _behind(items: Sequence[Instruction], makers: Mapping[str, Sequence[int]], n
         for pc in makers.get(waiting.pop(), ()):
             if pc not in found and items[pc].head != "wmma":
                 found.add(pc)
-                waiting += reads(items[pc])
+                waiting += items[pc].reads
     return found
 
 
 def _differs(item: Instruction) -> bool:
     loads = item.head == "ld" and not item.opcode.startswith(_ALIKE)
-    return loads or item.head in _EXCHANGES or any(name.startswith(_OF_THREADS) for name in reads(item))
+    return loads or item.head in _EXCHANGES or any(name.startswith(_OF_THREADS) for name in item.reads)

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernels.device.memory.access import Step
 from kernels.device.ptx.module import Instruction, Register, Vector
-from kernels.device.ptx.program import Program, is_product, results
+from kernels.device.ptx.program import Program, is_product
 from kernels.device.state.findings import Described
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
@@ -53,7 +53,7 @@ def registers_of(machine: Machine, rows: int) -> ProductRegisters:
 
 def watched_step(run: Step, pc: int, item: Instruction, rows: Mapping[str, int]) -> Step:
     """Return a step that also notes which registers of products it writes. rows: see `product_registers`."""
-    written = np.array([rows[name] for name in results(item) if name in rows], np.intp)
+    written = np.array([rows[name] for name in item.results if name in rows], np.intp)
     if not written.size or item.head == "wgmma":
         return run
     pair = _copied(item)

@@ -22,7 +22,7 @@ from kernels.device.memory.copies import is_copy
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.placement import Argument, Buffer
 from kernels.device.ptx.module import Address, Immediate, Instruction, Operand, Register, Symbol, Vector
-from kernels.device.ptx.program import Program, results
+from kernels.device.ptx.program import Program
 from kernels.device.state.accesses import Kind
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine, address_of
@@ -151,7 +151,7 @@ class _Tracer:
             return self._shuffle(item)
         if item.opcode == "bar.warp.sync":
             return self._warp_sync
-        targets = tuple(self._program.registers[name] for name in results(item))
+        targets = tuple(self._program.registers[name] for name in item.results)
         if not targets:
             return lambda machine, mask: None
         return self._computation(item, targets, self._combination(item))

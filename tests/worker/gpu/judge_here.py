@@ -157,7 +157,7 @@ class Ran:
         return self.judge.wrong(self.case, self.given, self.out, vector)
 
     def verified(self, vector: int = 77):
-        return self.judge.verify(self.case, self.given, self.memories, vector)
+        return self.judge.verify(self.case, self.given, self.memories, vector)()
 
     def poke(self, memory: Memory, at: int, word: int) -> None:
         self.backend.fill(Memory(memory.place + 4 * at, 1), word)

@@ -27,7 +27,7 @@ from worker.gpu.cpu_backend import CpuBackend
 from worker.gpu.judge.code import judge_code
 from worker.gpu.judge.recipes import Recipe, values
 from worker.gpu.judge.verification import GUARD, Damage, Judge, Verified, Wrong
-from worker.gpu.measure_step import measure
+from worker.gpu.measure_step import Ask, measure
 from worker.steps.compile_requests import compile_request
 from worker.steps.cpu_check import Job
 from worker.steps.gpu_measurement import wire_code
@@ -103,9 +103,14 @@ def request_for(
     )
 
 
-def asking(seed: int = 7) -> Callable[[], Numbers]:
+def asking(seed: int = 7) -> Ask:
     stream = random.Random(seed)
-    return lambda: Numbers(stream.getrandbits(63), stream.getrandbits(63))
+
+    def ask() -> Callable[[], Numbers]:
+        numbers = Numbers(stream.getrandbits(63), stream.getrandbits(63))
+        return lambda: numbers
+
+    return ask
 
 
 def measured(
@@ -136,14 +141,18 @@ class HostJudge:
         for zone in self.backend.guards(memory):
             self.backend.fill(zone, GUARD)
 
-    def guards_hurt(self, matrix: MatrixPlan, memory: Memory) -> Damage | None:
+    def guards_hurt(self, guarded: Sequence[tuple[MatrixPlan, Memory]]) -> list[tuple[MatrixPlan, Damage]]:
+        found = [(matrix, self._hurt(memory)) for matrix, memory in guarded]
+        return [(matrix, damage) for matrix, damage in found if damage is not None]
+
+    def _hurt(self, memory: Memory) -> Damage | None:
         for side, zone in zip((-1, 1), self.backend.guards(memory), strict=True):
             (differs,) = np.nonzero(self.backend.read(zone) != GUARD)
             if differs.size:
                 return Damage(differs.size, side, int(differs[0]) if side > 0 else zone.words - 1 - int(differs[0]))
         return None
 
-    def verify(self, case, recipes, memories, vector, *, guarded) -> Verified:
+    def verify(self, case, recipes, memories, vector, *, guarded) -> Callable[[], Verified]:
         self.given.append(recipes)
         held = {
             matrix.name: from_memory(self.backend.read(memories[matrix.name]).view(np.float32), matrix)
@@ -155,14 +164,14 @@ class HostJudge:
             for name in made
             if (held[name] != made[name]).any()
         }
-        matrices = {matrix.name: matrix for matrix in case.matrices}
-        hurt = {name: self.guards_hurt(matrices[name], memories[name]) for name in guarded}
+        hurt = {name: self._hurt(memories[name]) for name in guarded}
         left, right = (made[matrix.name].astype(np.float64) for matrix in factors(case))
-        return Verified(
+        verified = Verified(
             self._wrong(held[output_of(case).name], left @ right),
             changed,
             {name: damage for name, damage in hurt.items() if damage is not None},
         )
+        return lambda: verified
 
     @staticmethod
     def _wrong(actual, expected) -> Wrong | None:

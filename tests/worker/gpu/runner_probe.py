@@ -27,10 +27,10 @@ def install():
     measure_step.measure = _measure
 
 
-def _measure(request, backend, judge, ask, quiet=None, clock_mhz=0):
+def _measure(request, backend, judge, ask, quiet=None, clock_mhz=0, inputs=None):
     action, *arguments = json.loads(request.metric)
     found = _ACTIONS[action](ask, *arguments)
-    return MeasureResponse((), (), ptx_digests=tuple(map(str, found)))
+    return MeasureResponse((), (), ptx_digests=tuple(map(str, found)), lost=action == "lose")
 
 
 def _tried(attempt: Callable[[], Any]) -> list[str]:
@@ -42,7 +42,7 @@ def _tried(attempt: Callable[[], Any]) -> list[str]:
 
 
 def _numbers(ask, count):
-    asked = [ask() for _ in range(count)]
+    asked = [ask()() for _ in range(count)]
     return [number for each in asked for number in (each.inputs, each.vector)]
 
 
@@ -50,13 +50,18 @@ def _seconds_of(ask, count):
     taken = []
     for _ in range(count):
         began = time.perf_counter()
-        ask()
+        ask()()
         taken.append(time.perf_counter() - began)
     return sorted(taken)
 
 
-def _ask_for(ask, question):
+def _say(ask, question):
     os.write(_answers(), json.dumps({"ask": question}).encode() + b"\n")
+    return []
+
+
+def _ask_for(ask, question):
+    _say(ask, question)
     time.sleep(30)
 
 
@@ -118,6 +123,8 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
     "numbers": _numbers,
     "seconds": _seconds_of,
     "ask": _ask_for,
+    "say": _say,
+    "lose": lambda ask: [],
     "flood": _flood,
     "each": lambda ask, orders: [found for action, *rest in orders for found in _ACTIONS[action](ask, *rest)],
     "sleep": lambda ask, seconds: _tried(lambda: time.sleep(seconds)),

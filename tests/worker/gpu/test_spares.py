@@ -15,6 +15,7 @@ from tests.marks import linux
 from tests.worker.gpu import runners
 from tests.worker.gpu.runners import gone, request
 from worker.gpu import spares
+from worker.gpu.locks import SlotLock
 from worker.gpu.spares import Runner, Spares
 from worker.sandbox import process
 from worker.sandbox.limits import Failure, SandboxFailure
@@ -69,6 +70,34 @@ def test_a_question_costs_little():
 
     # some 70 microseconds; a pause between two looks would show as milliseconds
     assert seconds[len(seconds) // 10] < 0.001
+
+
+class Noted(SlotLock):
+    """The lock of the only slot, which notes what happens to it."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.happened: list[str] = []
+
+    def take(self, wanted):
+        self.happened.append("taken")
+        return super().take(wanted)
+
+    def release(self):
+        self.happened.append("released")
+
+
+@pytest.mark.parametrize(("order", "then"), [(["numbers", 1], ["released"]), (["lose"], [])])
+def test_the_device_is_free_before_the_answer_unless_a_kernel_may_still_run(order, then):
+    with Runner(None, runners.PREPARE) as running, Noted() as lock:
+        running.measure(request(*order), lock=lock)
+    assert lock.happened == ["taken", *then]
+
+
+def test_a_process_that_freed_the_device_gets_no_more_numbers():
+    found = failure("each", [["say", "free"], ["numbers", 1]])
+    assert found.kind is Failure.ERROR
+    assert "numbers" in found.detail
 
 
 def test_it_says_what_it_measures_with():

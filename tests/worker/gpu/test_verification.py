@@ -247,9 +247,9 @@ def test_a_zero_that_became_minus_zero_was_written() -> None:
 )  # fmt: skip
 def test_a_write_beside_memory_is_found(zone: int, at: int, expected: tuple[int, int]) -> None:
     ran = Ran(product(InputKind.INTEGERS_LEFT, (3, 3, 3)))
-    assert ran.judge.guards_hurt(output_of(ran.case), ran.out) is None
+    assert ran.judge.guards_hurt([(output_of(ran.case), ran.out)]) == []
     ran.poke(ran.backend.guards(ran.out)[zone], at, 0)
-    assert ran.judge.guards_hurt(output_of(ran.case), ran.out) == Damage(1, *expected)
+    assert ran.judge.guards_hurt([(output_of(ran.case), ran.out)]) == [(output_of(ran.case), Damage(1, *expected))]
     assert ran.verified().hurt == {"C": Damage(1, *expected)}
     assert not ran.verified()
 

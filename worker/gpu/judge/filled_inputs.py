@@ -7,7 +7,7 @@ nothing of the judge's is on the device while the judged kernel runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -24,7 +24,7 @@ from worker.gpu.backend import Backend, DeviceFault
 from worker.gpu.judge.findings import guard_finding, input_finding, wrong_finding
 from worker.gpu.judge.kernels import Count
 from worker.gpu.judge.recipes import Recipe, recipes
-from worker.gpu.judge.verification import Damage, Judge, Tolerated, Wrong, element_at
+from worker.gpu.judge.verification import Damage, Judge, Tolerated, Verified, Wrong, element_at
 from worker.gpu.operands import POISON_WORD, Operands, write
 
 
@@ -36,10 +36,10 @@ class Inputs(Protocol):
     def fill(self) -> None:
         """Write them to the operands, without waiting."""
 
-    def fault(self, vector: int, repeat: int, seconds: float) -> Finding | None:
-        """The first mistake after a launch, or None.
+    def check(self, vector: int, repeat: int, seconds: float) -> Callable[[], Finding | None]:
+        """Start to check a launch. The answer waits for the device, and is the first mistake or None.
 
-        vector: 63 random bits, drawn after the launch
+        vector: 63 random bits, read after the launch
         repeat: of the measurement, from 1; 0 for a launch that is only judged
         seconds: a longer launch of the solution counts as endless
         """
@@ -80,10 +80,13 @@ class RecipeInputs:
         for name, recipe in self.made.items():
             self.judge.make(recipe, self.operands.memories[name])
 
-    def fault(self, vector: int, repeat: int, seconds: float) -> Finding | None:  # noqa: ARG002 - the protocol's
-        case, operands = self.operands.case, self.operands
-        guarded = [matrix.name for matrix in operands.guarded]
-        verified = self.judge.verify(case, self.made, operands.memories, vector, guarded=guarded)
+    def check(self, vector: int, repeat: int, seconds: float) -> Callable[[], Finding | None]:  # noqa: ARG002 - the protocol's
+        guarded = [matrix.name for matrix in self.operands.guarded]
+        verified = self.judge.verify(self.operands.case, self.made, self.operands.memories, vector, guarded=guarded)
+        return lambda: self._fault(verified(), repeat)
+
+    def _fault(self, verified: Verified, repeat: int) -> Finding | None:
+        case = self.operands.case
         for matrix in case.matrices:
             if hurt := verified.hurt.get(matrix.name):
                 return guard_finding(matrix, hurt, case)
@@ -112,11 +115,13 @@ class DrawnInputs:
             values = to_memory(self.made[matrix.name], matrix.layout, matrix.type)
             write(self.backend, operands.of(matrix), values)
 
-    def fault(self, vector: int, repeat: int, seconds: float) -> Finding | None:  # noqa: ARG002 - the protocol's
+    def check(self, vector: int, repeat: int, seconds: float) -> Callable[[], Finding | None]:  # noqa: ARG002 - the protocol's
+        return lambda: self._fault(repeat, seconds)
+
+    def _fault(self, repeat: int, seconds: float) -> Finding | None:
         case, operands = self.operands.case, self.operands
-        for matrix in operands.guarded:
-            if hurt := self.judge.guards_hurt(matrix, operands.of(matrix)):
-                return guard_finding(matrix, hurt, case)
+        for matrix, hurt in self.judge.guards_hurt(operands.guards):
+            return guard_finding(matrix, hurt, case)
         solution = operands.solution
         if solution is None:
             raise SolutionFault(f"{case.name}: the request has no solution")

@@ -58,14 +58,16 @@ class View:
 
     def arguments(self) -> tuple[int, ...]:
         recipe = self.recipe
-        row_step, column_step = (COLUMN_STEP, ROW_STEP) if self.turned else (ROW_STEP, COLUMN_STEP)
         along = (recipe.lines is Lines.ROWS) != self.turned
         number = recipe.group if recipe.kind is Kind.NARROW else recipe.limit
         # for the other kinds: the first special term, and the number of special terms
         start, step = recipe.walk if recipe.kind is Kind.SELECTION else (recipe.phase, recipe.specials)
-        numbers = (recipe.seed, row_step, column_step, along, recipe.length, number, start, step)
-        typed = (TYPES[recipe.type], recipe.wide >> recipe.more, recipe.more, recipe.digits, recipe.ones)
-        return (_NUMBERS[recipe.kind], *(signed(value) for value in numbers), *(typed if self.typed else ()))
+        steps = _STEPS[::-1] if self.turned else _STEPS
+        numbers = signed(recipe.seed), *steps, along, recipe.length, number, signed(start), signed(step)
+        if not self.typed:
+            return _NUMBERS[recipe.kind], *numbers
+        typed = TYPES[recipe.type], recipe.wide >> recipe.more, recipe.more, recipe.digits, recipe.ones
+        return _NUMBERS[recipe.kind], *numbers, *typed
 
 
 def view(recipe: Recipe, *, turned: bool = False) -> View:
@@ -81,3 +83,6 @@ def memory_view(recipe: Recipe) -> View:
 def signed(number: int) -> int:
     """The bits of an unsigned 64-bit number as a signed one, which launches need."""
     return (int(number) + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+_STEPS = signed(ROW_STEP), signed(COLUMN_STEP)

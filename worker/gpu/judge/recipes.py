@@ -8,13 +8,16 @@ have changed. The judge's kernels compute the same values, bit for bit.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernels.exercise import InputKind, Layout
+from kernels.exercise.product_types import ProductTypes
 from kernels.exercise.values import ElementType
 from kernels.judging.element_bits import held
 from kernels.judging.inputs import NONZERO_LIMIT, SECTION_LIMIT, WIDE_LIMIT, Matrix, factors, product_types
@@ -150,14 +153,26 @@ def recipes(case: CasePlan, kind: InputKind, seed: int) -> dict[str, Recipe]:
     left, right = factors(case)
     types = product_types(case)
     wide, narrow = (right, left) if kinds[1] is Kind.WIDE else (left, right)
-    most = types.nonzeros(wide.type, narrow.type)
+    most = _most(types, wide.type, narrow.type)
     phase = mixed(seed ^ COLUMN_STEP) % min(SPECIAL_EVERY, left.columns)
 
     def factor(matrix: MatrixPlan, number: int, lines: Lines) -> Recipe:
-        recipe = _recipe(matrix, kinds[number], seed, number, lines=lines, phase=phase)
-        return replace(recipe, wide=types.wide(matrix.type), ones=types.narrow(matrix.type), most=most)
+        widest, ones = _largest(types, matrix.type)
+        return _recipe(matrix, kinds[number], seed, number, lines=lines, phase=phase, wide=widest, ones=ones, most=most)
 
     return {left.name: factor(left, 0, Lines.ROWS), right.name: factor(right, 1, Lines.COLUMNS)}
+
+
+# The device waits while the host makes recipes, so what types alone decide is kept.
+@cache
+def _most(types: ProductTypes, wide: ElementType, narrow: ElementType) -> int:
+    return types.nonzeros(wide, narrow)
+
+
+@cache
+def _largest(types: ProductTypes, factor: ElementType) -> tuple[int, int]:
+    """The largest elements of a wide and of a narrow factor."""
+    return types.wide(factor), types.narrow(factor)
 
 
 def values(recipe: Recipe) -> Matrix:
@@ -188,7 +203,7 @@ def elements(recipe: Recipe, rows: Index, columns: Index) -> Matrix:
 
 def mixed(number: int) -> int:
     """A pseudorandom 64-bit number for any number."""
-    return int(_mix(np.array([number & _WORD], np.uint64))[0])
+    return int(_mix(number & _WORD))
 
 
 def _numbered(case: CasePlan) -> list[tuple[int, MatrixPlan]]:
@@ -196,18 +211,30 @@ def _numbered(case: CasePlan) -> list[tuple[int, MatrixPlan]]:
 
 
 def _recipe(
-    matrix: MatrixPlan, kind: Kind, seed: int, number: int, *, lines: Lines = Lines.ROWS, limit: int = 1, phase: int = 0
+    matrix: MatrixPlan,
+    kind: Kind,
+    seed: int,
+    number: int,
+    *,
+    lines: Lines = Lines.ROWS,
+    limit: int = 1,
+    phase: int = 0,
+    wide: int = WIDE_LIMIT,
+    ones: int = 1,
+    most: int = NONZERO_LIMIT,
 ) -> Recipe:
     """A recipe with a separate seed for each matrix. number: of the matrix in its case."""
     own = mixed(2 * seed + number)
-    return Recipe(kind, matrix.rows, matrix.columns, matrix.layout, own, lines, limit, phase, matrix.type)
+    return Recipe(
+        kind, matrix.rows, matrix.columns, matrix.layout, own, lines, limit, phase, matrix.type, wide, ones, most
+    )
 
 
-def _mix(number: Numbers) -> Numbers:
-    """The finalizer of SplitMix64. Every bit of the result depends on all bits of the number."""
-    number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58_476D_1CE4_E5B9)
-    number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D0_49BB_1331_11EB)
-    return number ^ (number >> np.uint64(31))
+def _mix(number: Any) -> Any:
+    """The finalizer of SplitMix64, for an integer or an array. Every bit of the result depends on all of the number."""
+    number = (number ^ (number >> 30)) * 0xBF58_476D_1CE4_E5B9 & _WORD
+    number = (number ^ (number >> 27)) * 0x94D0_49BB_1331_11EB & _WORD
+    return number ^ (number >> 31)
 
 
 def _below(drawn: Numbers, limit: int | Numbers) -> Index:

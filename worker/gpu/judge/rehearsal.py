@@ -56,7 +56,7 @@ def rehearse_judge(backend: Backend, judge: Judge) -> None:
                 judge.make(given[name], memory)
             else:
                 backend.fill(memory, _UNWRITTEN)
-        verified = judge.verify(case, given, memories, _SEED, guarded=memories)
+        verified = judge.verify(case, given, memories, _SEED, guarded=memories)()
         if verified.wrong is None or verified.changed or verified.hurt:
             raise RuntimeError(f"the judge did not report an unwritten output of {operation}: {verified}")
         judge.release()

@@ -8,7 +8,7 @@ compared element by element.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -27,7 +27,8 @@ from worker.gpu.operands import POISON_WORD
 
 __all__ = ["GUARD", "Damage", "Judge", "Verified", "Wrong"]
 
-_COLUMNS_AT_ONCE = 128
+# Most incorrect rows are incorrect from their start, and computing a column takes a while.
+_COLUMNS_AT_FIRST, _COLUMNS_AT_ONCE = 8, 128
 
 Tolerated = tuple[float, float]
 
@@ -111,12 +112,16 @@ class Judge:
         slot = self._kernels.compare(memory_view(recipe), memory)
         return _damage(recipe, self._kernels.counts()[slot])
 
-    def guards_hurt(self, matrix: MatrixPlan, memory: Memory) -> Damage | None:
-        """The damage in the zones around a guarded matrix, or None."""
+    def guards_hurt(self, guarded: Sequence[tuple[MatrixPlan, Memory]]) -> list[tuple[MatrixPlan, Damage]]:
+        """The matrices with damage in the zones around them, with a single wait for the device."""
         self._kernels.start()
-        slots = self._compare_guards(memory)
-        hurt = _hurt(self._kernels.counts(), slots, memory, self._backend)
-        return hurt or self._rest_hurt(matrix, memory)
+        slots = [self._compare_guards(memory) for _, memory in guarded]
+        counts = self._kernels.counts()
+        found = [
+            (matrix, _hurt(counts, at, memory, self._backend) or self._rest_hurt(matrix, memory))
+            for at, (matrix, memory) in zip(slots, guarded, strict=True)
+        ]
+        return [(matrix, damage) for matrix, damage in found if damage is not None]
 
     def _rest_hurt(self, matrix: MatrixPlan, memory: Memory) -> Damage | None:
         """The damage in the bytes between a matrix and its guard zone."""
@@ -130,7 +135,7 @@ class Judge:
     def wrong(self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, vector: int) -> Wrong | None:
         """The incorrect elements of an output for these inputs, or None. Outputs must be exact; -0 equals 0.
 
-        vector: 63 random bits, drawn after the kernel ran
+        vector: 63 random bits, read after the kernel ran
         """
         self._kernels.start()
         slot = self._compare_output(case, recipes, out, vector)
@@ -169,8 +174,8 @@ class Judge:
         vector: int,
         *,
         guarded: Collection[str] | None = None,
-    ) -> Verified:
-        """Verify output, inputs and guard zones with a single wait for the device.
+    ) -> Callable[[], Verified]:
+        """Start to verify output, inputs and guard zones. The answer waits for the device, once.
 
         memories: of all matrices of the case, by name
         guarded: names of matrices with guard zones; None for all
@@ -180,17 +185,22 @@ class Judge:
         slot = self._compare_output(case, recipes, memories[output.name], vector) if output else None
         inputs = {n: self._kernels.compare(memory_view(r), memories[n]) for n, r in recipes.items()}
         zones = {name: self._compare_guards(memories[name]) for name in (memories if guarded is None else guarded)}
-        counts = self._kernels.counts()
-        changed = {name: _damage(recipes[name], counts[at]) for name, at in inputs.items()}
         matrices = {matrix.name: matrix for matrix in case.matrices}
-        hurt = {
-            name: _hurt(counts, at, memories[name], self._backend) or self._rest_hurt(matrices[name], memories[name])
-            for name, at in zones.items()
-        }
-        wrong = None
-        if output is not None and slot is not None:
-            wrong = self._wrong(case, recipes, memories[output.name], counts[slot])
-        return Verified(wrong, _there(changed), _there(hurt))
+
+        def verified() -> Verified:
+            counts = self._kernels.counts()
+            changed = {name: _damage(recipes[name], counts[at]) for name, at in inputs.items()}
+            hurt = {
+                name: _hurt(counts, at, memories[name], self._backend)
+                or self._rest_hurt(matrices[name], memories[name])
+                for name, at in zones.items()
+            }
+            wrong = None
+            if output is not None and slot is not None:
+                wrong = self._wrong(case, recipes, memories[output.name], counts[slot])
+            return Verified(wrong, _there(changed), _there(hurt))
+
+        return verified
 
     def _compare_guards(self, memory: Memory) -> tuple[int, int]:
         return self._kernels.compare_words(self._backend.guards(memory), GUARD)
@@ -237,8 +247,9 @@ class Judge:
         """The first incorrect element of a product's line in memory."""
         output, length = output_of(case), output_of(case).row_length
         found = self._elements(output, out, count.first * length, length)
-        for start in range(0, length, _COLUMNS_AT_ONCE):
-            part = found[start : start + _COLUMNS_AT_ONCE].astype(np.float64)
+        start, columns = 0, _COLUMNS_AT_FIRST
+        while start < length:
+            part = found[start : start + columns].astype(np.float64)
             right = _right_part(case, recipes, count.first, start, part.size)
             differs = ~(part == right)
             if differs.any():
@@ -246,6 +257,7 @@ class Judge:
                 element = element_at(output, count.first * length + start + at)
                 first = found[start + at : start + at + 1]
                 return replace(_told(output, count, element, first, float(right[at])), lines=True)
+            start, columns = start + columns, min(2 * columns, _COLUMNS_AT_ONCE)
         raise RuntimeError("the judge's kernels and the host disagree about a product")
 
     def _elements(self, matrix: MatrixPlan, memory: Memory, place: int, count: int) -> Matrix:

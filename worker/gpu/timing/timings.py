@@ -41,19 +41,43 @@ The first size repeats until the median is certain, so it tolerates more affecte
 
 
 class Fresh:
-    def __init__(self, ask: Callable[[], Numbers]) -> None:
+    """Random numbers from the parent, which draws them while a kernel runs.
+
+    The reply stays in the pipe until it is read. So nothing in this process holds the number for checking a launch
+    before the launch has ended.
+
+    ask: asks for numbers, and returns a function that reads the reply
+    """
+
+    def __init__(self, ask: Callable[[], Callable[[], Numbers]]) -> None:
         self._ask = ask
-        self._inputs = ask().inputs
+        self._reply: Callable[[], Numbers] | None = ask()
+        self._inputs: int | None = None
 
     def inputs(self) -> int:
         """The number for the next inputs, which stays the same until the next `vector`."""
+        if self._inputs is None:
+            self.vector()
+        assert self._inputs is not None
         return self._inputs
 
+    def order(self) -> None:
+        """Ask for the next numbers. Do so just before a launch."""
+        if self._reply is None:
+            self._reply = self._ask()
+
     def vector(self) -> int:
-        """The number for checking the last launch. Also renews the number for inputs."""
-        numbers = self._ask()
+        """The number for checking the launch that has just ended. Also renews the number for inputs."""
+        self.order()
+        assert self._reply is not None
+        numbers, self._reply = self._reply(), None
         self._inputs = numbers.inputs
         return numbers.vector
+
+    def close(self) -> None:
+        """Read the reply that a failed launch has left."""
+        if self._reply is not None:
+            self.vector()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +158,14 @@ def timings(bench: Bench, operands: Operands, effort: Effort, *, first: bool) ->
 def _runs(bench: Bench, operands: Operands, effort: Effort, library: Library | None) -> list[Timed] | Finding:
     runs: list[Timed] = []
     began = bench.now()
-    while _go_on(operands.case, [run.ms for run in runs], bench.now() - began, effort):
-        run = repeat(bench, operands, kind_of(operands.case, len(runs)), len(runs) + 1)
-        if isinstance(run, Finding):
-            return run
+    more = _go_on(operands.case, [], 0.0, effort)
+    while more:
+        run, check = _launched(bench, operands, kind_of(operands.case, len(runs)), len(runs) + 1)
         runs.append(run)
+        # the device checks the launch meanwhile
+        more = _go_on(operands.case, [run.ms for run in runs], bench.now() - began, effort)
+        if (finding := check()) is not None:
+            return finding
         # cuBLAS runs in between, so both see the same clocks and temperatures.
         if library is not None and len(runs) % _CUBLAS_EVERY == 1:
             library.run()
@@ -198,17 +225,29 @@ def _factors_kind(turn: int) -> InputKind:
     return (InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT)[turn % 2]
 
 
-def repeat(bench: Bench, operands: Operands, kind: InputKind, number: int = 0) -> Timed | Finding:
+def repeat(bench: Bench, operands: Operands, kind: InputKind) -> Timed | Finding:
     """Launch once on new inputs and verify the result. Returns its time, or a finding if it is incorrect.
+
+    raise (DeviceFault): the launch failed
+    """
+    run, check = _launched(bench, operands, kind, 0)
+    return check() or run
+
+
+def _launched(
+    bench: Bench, operands: Operands, kind: InputKind, number: int
+) -> tuple[Timed, Callable[[], Finding | None]]:
+    """Launch once on new inputs, and start to verify the result. Returns its time, and what waits for the finding.
 
     number: of the repeat, from 1; 0 for a launch that is only judged
     raise (DeviceFault): the launch failed
     """
     inputs = fill(bench.backend, bench.judge, operands, kind, bench.fresh.inputs())
+    bench.fresh.order()
     run = operands.timed(bench.backend, bench.launch_seconds)
-    # Drawn after the launch, so the kernel can't prepare for the check.
+    # Read after the launch, so the kernel can't prepare for the check.
     vector = bench.fresh.vector()
-    return inputs.fault(vector, number, bench.launch_seconds) or run
+    return run, inputs.check(vector, number, bench.launch_seconds)
 
 
 def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> tuple[float, int]:
@@ -219,6 +258,7 @@ def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> tuple[float
     inputs = fill(bench.backend, bench.judge, operands, kind_of(operands.case, 0), bench.fresh.inputs())
     changes = any(matrix.role is Role.INOUT for matrix in operands.case.matrices)
     began = bench.now()
+    bench.fresh.order()
     run = operands.timed(bench.backend, bench.launch_seconds)
     unused = bench.fresh.vector()
     before = bench.clock_mhz
