@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 from psycopg import Column, Cursor
 
@@ -22,22 +22,21 @@ class DescribedOnDemand(Cursor[Any]):
         result = self.pgresult
         return _Columns(self) if result is not None and result.nfields else None
 
+    def columns(self) -> Sequence[Column]:
+        return super().description or ()
 
-class _Columns(Sequence[Column]):
+
+class _Columns(Sequence[Any]):
     """The columns of the cursor's present result."""
 
-    def __init__(self, cursor: Cursor[Any]) -> None:
+    def __init__(self, cursor: DescribedOnDemand) -> None:
         self._cursor = cursor
 
     @cached_property
     def _made(self) -> Sequence[Column]:
-        return Cursor.description.fget(self._cursor)
+        return self._cursor.columns()
 
-    @overload
-    def __getitem__(self, place: int) -> Column: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Column]: ...
-    def __getitem__(self, place: int | slice) -> Any:
+    def __getitem__(self, place: Any) -> Any:
         return self._made[place]
 
     def __len__(self) -> int:

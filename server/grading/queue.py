@@ -105,7 +105,9 @@ class _Line:
         return Place(ahead + 1, seconds, reason)
 
     def ahead(self, step: OpenStep) -> int:
-        return self._ahead[0].get(step.id, 0) if step.state is StepState.SENT else self.ahead_of_queued(step.id)
+        if step.state is StepState.SENT:
+            return self._ahead[0].get(step.id, 0)
+        return self.ahead_of_queued(step.id)
 
     def ahead_of_queued(self, step: int) -> int:
         sent, queued = self._ahead

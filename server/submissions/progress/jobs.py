@@ -106,9 +106,10 @@ _ROWS = with_status(
 
 
 def _job(columns: Sequence[Any]) -> SubmissionStatus:
-    job, steps = columns[:5], columns[5:]
+    number, kind, state, verdict, device_class, *steps = columns
     parts = (steps[place : place + len(_STEP)] for place in range(0, len(steps), len(_STEP)))
-    return SubmissionStatus(*job, tuple(StepStatus(*part) for part in parts if part[0] is not None))
+    found = tuple(StepStatus(*part) for part in parts if part[0] is not None)
+    return SubmissionStatus(number, kind, state, verdict, device_class, found)
 
 
 def steps_of(session: Session, job: int) -> tuple[StepStatus, ...]:
