@@ -19,8 +19,8 @@ from server.accounts.models import Person
 from server.accounts.views import go
 from server.assignments.form import new_key
 from server.courses.access import page_in
-from server.http.fixed_part import PageAround
 from server.http.numbers import zone_of
+from server.http.page_around import PageAround
 from server.http.problems import Refused
 from server.http.site import site
 from server.standings.class_speeds import class_speeds

@@ -7,7 +7,8 @@ import gzip
 from flask import Flask, Response, request
 
 from server.accounts.cookies import encrypted
-from server.http.fixed_part import PAGE_LEVEL, PageAround
+from server.fixed_part import PAGE_LEVEL
+from server.http.page_around import PageAround
 from server.http.policy import content_policy
 
 _ALWAYS = {

@@ -21,9 +21,9 @@ from kernels.rendering.text_safety import safe
 from kernels.report import Report
 from kernels.verdict import Verdict
 from server.bounded_work import bounded
+from server.fixed_part import MARK, FixedPart
 from server.grading.reports import ReportError, unpack
 from server.grading.stored_report import read_report
-from server.http.fixed_part import MARK, FixedPart
 from server.submissions.line_marks import line_marks
 
 T = TypeVar("T")

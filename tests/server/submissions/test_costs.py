@@ -14,8 +14,9 @@ from kernels.verdict import Verdict
 from server.accounts.models import ApiToken
 from server.bounded_work import bounded
 from server.courses.models import Role
+from server.fixed_part import MARK, FixedPart
 from server.grading.models import Job
-from server.http.fixed_part import MARK, FixedPart, PageAround
+from server.http.page_around import PageAround
 from server.submissions.models import Mode
 from server.submissions.result import report
 from tests.server.databases import ON_BOTH, ON_SQLITE

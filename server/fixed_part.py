@@ -1,12 +1,10 @@
-"""A page around a large part that never changes. The part is encoded and compressed once, the page for each request."""
+"""A large part of a page that never changes: encoded and compressed once, the page around it for each request."""
 
 from __future__ import annotations
 
 import struct
 import zlib
 from dataclasses import dataclass
-
-from flask import Response
 
 MARK = "<!--fixed-->"
 """Stands for the part in the page around it. No text can contain it: texts are escaped."""
@@ -33,20 +31,11 @@ class FixedPart:
         content = text.encode()
         return FixedPart(content, _deflated(content, zlib.Z_FULL_FLUSH))
 
-
-class PageAround(Response):
-    """The answer with a page, in which a part replaces MARK."""
-
-    def __init__(self, page: str, part: FixedPart) -> None:
-        before, _, after = page.partition(MARK)
-        self._parts = before.encode(), part, after.encode()
-        super().__init__([self._parts[0], part.content, self._parts[2]], mimetype="text/html")
-
-    def gzipped(self) -> bytes:
-        before, part, after = self._parts
-        blocks = (_deflated(before, zlib.Z_FULL_FLUSH), part.packed, _deflated(after, zlib.Z_FINISH))
-        check = zlib.crc32(after, zlib.crc32(part.content, zlib.crc32(before)))
-        length = len(before) + len(part.content) + len(after)
+    def gzipped(self, before: bytes, after: bytes) -> bytes:
+        """The part between these two, as a gzip file."""
+        blocks = _deflated(before, zlib.Z_FULL_FLUSH), self.packed, _deflated(after, zlib.Z_FINISH)
+        check = zlib.crc32(after, zlib.crc32(self.content, zlib.crc32(before)))
+        length = len(before) + len(self.content) + len(after)
         return b"".join((_HEAD, *blocks, struct.pack("<II", check, length)))
 
 
