@@ -30,8 +30,8 @@ _SHARES: Mapping[str, str] = {
 
 _TEXT = """\
 {number} submissions in mixed order, each with a different text, at the workplaces of a worker's slots. Each is compiled
-and checked in its own processes. A process that measures goes on after an accepted kernel. Each GPU has two slots:
-while one measures, the other prepares the next kernel.
+and checked in its own processes. A process that measures goes on after an accepted kernel. Each GPU has three slots:
+while one measures, another prepares the next kernel.
 
 {mixture}"""
 

@@ -345,9 +345,10 @@ def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execut
         stored = execution.values[matrix.name]
         # Bits show a change that values hide: a NaN differs from itself, and -0 equals 0.
         bits = f"u{matrix.type.bytes}"
-        changed = in_rows(given.view(bits) != stored.view(bits)[: matrix.elements], matrix)
-        if not changed.any():
+        differs = given.view(bits) != stored.view(bits)[: matrix.elements]
+        if not differs.any():
             continue
+        changed = in_rows(differs, matrix)
         before, after = from_memory(given, matrix), from_memory(stored, matrix)
         row, column = divmod(int(np.argmax(changed)), matrix.columns)
         element = matrix.element(row, column)

@@ -32,6 +32,9 @@ _FIRST_PAUSE = timedelta(minutes=2)
 _LONGEST_PAUSE = timedelta(hours=6)
 _MOST_DOUBLED = 8
 _LONGEST_FAULT = 200
+_SLOW_SECONDS, _OTHERS = 1.0, 4
+"""After a try that took longer than this, other platforms have so many times as long."""
+
 _AT_ONCE = 20
 """Scores that one transaction queues: on SQLite, others wait for it."""
 
@@ -74,6 +77,7 @@ class ScoreSender:
     _write: Sessions = field(init=False)
     _services: Services = field(init=False)
     _compared: float = 0.0
+    _resting: dict[int, datetime] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._read, self._write = readers(self.engine), sessions(self.engine)
@@ -107,17 +111,31 @@ class ScoreSender:
             return now + timedelta(seconds=time.monotonic() - begun)
 
         while (stop is None or not stop.is_set()) and (claimed := self._claim(moment())):
+            sent_at = moment()
             count += self._send(claimed, moment)
+            if (spent := moment() - sent_at) > timedelta(seconds=_SLOW_SECONDS):
+                self._resting[claimed.platform.id] = moment() + _OTHERS * spent
         return count
 
     def _any_due(self, now: datetime) -> bool:
         with self._read.begin() as session:
-            return session.scalar(_due(now)) is not None
+            return session.scalar(self._due(now)) is not None
+
+    def _due(self, now: datetime) -> Select[LtiScore]:
+        """The next due score of a platform that doesn't rest."""
+        self._resting = {platform: until for platform, until in self._resting.items() if until > now}
+        query = select(LtiScore).where(LtiScore.next_at <= now)
+        if self._resting:
+            theirs = select(LtiLink.id).join(LtiLink.context).where(LtiContext.platform_id.in_(self._resting))
+            query = query.where(LtiScore.link_id.not_in(theirs))
+        whose = joinedload(LtiScore.link).joinedload(LtiLink.context).joinedload(LtiContext.platform)
+        query = query.options(whose, joinedload(LtiScore.link).joinedload(LtiLink.assignment))
+        return query.order_by(LtiScore.tries, LtiScore.next_at, LtiScore.id).limit(1)
 
     def _claim(self, now: datetime) -> Claimed | None:
         """The next due score, as it is now. It is due again later, in case this try fails or the process is killed."""
         with self._write.begin() as session:
-            while row := session.scalar(_due(now).with_for_update(skip_locked=True, of=LtiScore)):
+            while row := session.scalar(self._due(now).with_for_update(skip_locked=True, of=LtiScore)):
                 refresh(session, row, now)
                 context, user = row.link.context, user_of(session, row)
                 if not user:
@@ -169,11 +187,3 @@ class ScoreSender:
     def _key(self) -> RSAKey:
         with self._write.begin() as session:
             return our_key(session)
-
-
-def _due(now: datetime) -> Select[LtiScore]:
-    query = (
-        select(LtiScore).where(LtiScore.next_at <= now).order_by(LtiScore.tries, LtiScore.next_at, LtiScore.id).limit(1)
-    )
-    whose = joinedload(LtiScore.link).joinedload(LtiLink.context).joinedload(LtiContext.platform)
-    return query.options(whose, joinedload(LtiScore.link).joinedload(LtiLink.assignment))

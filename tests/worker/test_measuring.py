@@ -12,9 +12,10 @@ from kernels.report import Report
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
 from tests.marks import linux
 from tests.worker.gpu.judge_here import compiled
+from tests.worker.gpu.measuring import asking
 from tests.worker.in_process import Here
 from tests.worker.supplies import right
-from worker.contract.measure_work import MeasureRequest, MeasureResponse, Numbers
+from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.gpu.cpu_backend import CpuBackend
 from worker.gpu.judge.verification import Judge
 from worker.gpu.measure_step import measure
@@ -37,8 +38,7 @@ class WithGPU(Here):
     def measure(self, request: MeasureRequest) -> MeasureResponse:
         self.asked.append(request)
         backend = CpuBackend("")
-        numbers = iter(range(1, 10_000))
-        return measure(request, backend, Judge(backend, compiled()), lambda: Numbers(next(numbers), next(numbers)))
+        return measure(request, backend, Judge(backend, compiled()), asking())
 
 
 class Hanging(Here):

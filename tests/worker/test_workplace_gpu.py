@@ -98,7 +98,7 @@ def probing(checked: StepResult, *order: object, digests: tuple[str, ...] = (), 
     return measure_message(pack_work(replace(work, report=report, request=request, digests=digests)))
 
 
-@pytest.mark.parametrize(("gib", "processes"), [(8, 2), (31, 2), (32, 4), (140, 4), (None, 2)])
+@pytest.mark.parametrize(("gib", "processes"), [(8, 1), (31, 1), (32, 3), (140, 3), (None, 1)])
 def test_a_large_gpu_has_more_processes_ready(monkeypatch, gib, processes):
     def gpu(index: int) -> nvml.GpuFacts:
         if gib is None:

@@ -28,8 +28,8 @@ class Wanted(StrEnum):
     TEST = "test"
 
 
-SLOTS_OF_A_GPU = "a", "b"
-"""Their names end so. While one measures a kernel, the other prepares the next."""
+SLOTS_OF_A_GPU = "a", "b", "c"
+"""Their names end so. While one measures a kernel, another reports its last, and a third has the next one ready."""
 
 
 @dataclass(frozen=True, slots=True)

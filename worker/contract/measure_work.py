@@ -3,8 +3,11 @@
 Before the runner uses the GPU, it asks `{"ask": "device"}`. When no other slot measures there, the parent writes `{}`.
 
 After that, it may ask `{"ask": "numbers"}` any number of times. The parent then writes
-`{"inputs": n, "vector": n}` with two new random numbers of 63 bits. `vector` checks the launch that has just ended, and
-`inputs` makes the inputs of the next one.
+`{"inputs": n, "vector": n}` with two new random numbers of 63 bits. `vector` checks a launch, and `inputs` makes the
+inputs of the next one. The runner asks just before the launch, and reads the reply after it.
+
+When nothing runs on the GPU any more, it asks `{"ask": "free"}`. The parent lets another slot use the GPU, and writes
+`{}`. Then the runner answers.
 """
 
 from __future__ import annotations

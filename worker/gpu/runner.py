@@ -17,7 +17,7 @@ from kernels.wire import WireError, from_plain, to_plain
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Numbers, Prepare, Prepared
 from worker.gpu import measure_step
 from worker.gpu.backend import Backend, Code
-from worker.gpu.judge.rehearsal import rehearse_backend, rehearse_judge
+from worker.gpu.judge.rehearsal import rehearse_backend, rehearse_judge, rehearse_library
 from worker.gpu.judge.verification import Judge
 from worker.gpu.timing.quiet import NOBODY_ELSE, Quiet
 from worker.sandbox import child
@@ -144,5 +144,6 @@ class Job:
         with self._quiet.starting():
             judge = Judge(self._backend, Code(request.judge.ptx, request.judge.cubin_bytes))
             rehearse_judge(self._backend, judge)
+            rehearse_library(self._backend)
         self._judge = judge
         return Prepared(replace(self._backend.environment, compiler=request.compiler))

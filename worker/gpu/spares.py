@@ -216,7 +216,7 @@ class _Replies:
         if question == "device":
             self._may_run = self._take()
             if not self._may_run:
-                raise SandboxFailure(Failure.ERROR, "the process ended before the GPU's other slot had finished")
+                raise SandboxFailure(Failure.ERROR, "the process ended before the GPU's other slots had finished")
             return {}
         if question == "free":
             self._may_run = False

@@ -25,7 +25,7 @@ from worker.steps.explanation import Explains, OneExplanation, with_explanation
 from worker.steps.gpu_measurement import OtherCode, answer_of, judged, remains_open
 from worker.workplaces.workplace import ABORTED, Done, StepFault, carried_out
 
-_AHEAD, _AHEAD_ON_LARGE, _AHEAD_WITHOUT_GPU = 2, 4, 2
+_AHEAD, _AHEAD_ON_LARGE, _AHEAD_WITHOUT_GPU = 1, 3, 2
 """Processes to keep warm, so that a GPU with a full queue never waits for one (bench.gpu, backlog).
 
 Each slot keeps as many, and each process takes up to 1.5 GiB of the GPU's memory. The CPU device takes so long for each
@@ -52,7 +52,7 @@ def ahead(device: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A runner that waits for the other slot, and reports each launch with new inputs as progress."""
+    """A runner that waits for the other slots, and reports each launch with new inputs as progress."""
 
     runner: Runner
     progress: Progress
@@ -79,7 +79,7 @@ class _Outcome:
     """What a process found about a kernel.
 
     answer, report: None if the process failed, or ran other code
-    seconds: without the wait for the other slot
+    seconds: without the wait for the other slots
     """
 
     process: _Process

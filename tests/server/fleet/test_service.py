@@ -38,7 +38,7 @@ def test_only_slots_that_take_steps_count():
 
 def test_the_slots_of_a_gpu_share_it():
     assert [at_once("cpu", slots) for slots in (0, 1, 2)] == [0, 1, 2]
-    assert [at_once("gpu.h200", slots) for slots in (0, 1, 2, 4)] == [0, 1, 1, 2]
+    assert [at_once("gpu.h200", slots) for slots in (0, 1, 3, 6)] == [0, 1, 1, 2]
 
 
 def test_who_was_silent_for_long_does_not_live():

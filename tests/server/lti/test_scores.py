@@ -202,6 +202,20 @@ def test_a_platform_that_is_away_is_tried_once_a_round(
     assert send(sender, timedelta(minutes=5)) == 2
 
 
+def test_a_slow_platform_leaves_time_to_others(
+    portal: Portal, connected: Platform, ada: int, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sender = ScoreSender(engine)
+    monkeypatch.setattr("server.lti.sender._SLOW_SECONDS", -1.0)
+    monkeypatch.setattr("server.lti.sender._OTHERS", 10**6)
+    correct(portal, ada, score=7.5)
+    assert send(sender) == 1
+    correct(portal, ada, score=8.0)
+    assert send(sender) == 0, "it rests"
+    assert ScoreSender(engine).round(datetime.now(UTC)) == 1
+    assert shown(connected) == 8.0
+
+
 def test_a_platform_without_an_address_is_reported(
     portal: Portal, connected: Platform, ada: int, sender: ScoreSender
 ) -> None:

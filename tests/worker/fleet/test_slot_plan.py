@@ -41,7 +41,7 @@ def test_a_machine_gives_all_that_it_has():
     slots = plan(Wish(), [gpu(0), gpu(1)], 4)
     assert [(slot.name, slot.queue, slot.device) for slot in slots] == [
         ("cpu-0", "cpu", "cpu"), ("cpu-1", "cpu", "cpu"),
-        *((f"gpu-{name}", "gpu.h200", H200) for name in ("0a", "0b", "1a", "1b")),
+        *((f"gpu-{name}", "gpu.h200", H200) for name in ("0a", "0b", "0c", "1a", "1b", "1c")),
     ]  # fmt: skip
 
 
@@ -55,19 +55,19 @@ def test_a_worker_can_lock_its_gpus(tmp_path):
 
 
 def test_there_is_a_cpu_slot_however_few_cores_there_are():
-    assert names(Wish(), gpus=2, cores=1) == ["cpu-0", "gpu-0a", "gpu-0b", "gpu-1a", "gpu-1b"]
+    assert names(Wish(), gpus=2, cores=1) == ["cpu-0", "gpu-0a", "gpu-0b", "gpu-0c", "gpu-1a", "gpu-1b", "gpu-1c"]
     assert names(Wish(gpus="none"), gpus=0, cores=1) == ["cpu-0"]
 
 
 @pytest.mark.parametrize(
     ("wish", "expected"),
     [
-        (Wish(gpus="1"), ["cpu-0", "gpu-1a", "gpu-1b"]),
-        (Wish(gpus="1,0,1", cpu_slots=1), ["cpu-0", "gpu-0a", "gpu-0b", "gpu-1a", "gpu-1b"]),
-        (Wish(gpus="all", cpu_slots=0), ["gpu-0a", "gpu-0b", "gpu-1a", "gpu-1b"]),
-        (Wish(queues=frozenset({"gpu"})), ["gpu-0a", "gpu-0b", "gpu-1a", "gpu-1b"]),
+        (Wish(gpus="1"), ["cpu-0", "gpu-1a", "gpu-1b", "gpu-1c"]),
+        (Wish(gpus="1,0,1", cpu_slots=1), ["cpu-0", "gpu-0a", "gpu-0b", "gpu-0c", "gpu-1a", "gpu-1b", "gpu-1c"]),
+        (Wish(gpus="all", cpu_slots=0), ["gpu-0a", "gpu-0b", "gpu-0c", "gpu-1a", "gpu-1b", "gpu-1c"]),
+        (Wish(queues=frozenset({"gpu"})), ["gpu-0a", "gpu-0b", "gpu-0c", "gpu-1a", "gpu-1b", "gpu-1c"]),
         (Wish(queues=frozenset({"cpu"})), ["cpu-0", "cpu-1"]),
-        (Wish(queues=frozenset({"cpu", "gpu"}), gpus="0", cpu_slots=1), ["cpu-0", "gpu-0a", "gpu-0b"]),
+        (Wish(queues=frozenset({"cpu", "gpu"}), gpus="0", cpu_slots=1), ["cpu-0", "gpu-0a", "gpu-0b", "gpu-0c"]),
         (Wish(queues=frozenset({"cpu"}), gpus="none", cpu_slots=1), ["cpu-0"]),
     ],
 )

@@ -22,7 +22,11 @@ from worker.gpu import measure_step, runner
 
 def install():
     """Before the runner's own modules are used."""
-    for name, stand_in in (("Judge", lambda *_: object()), ("rehearse_judge", lambda *_: None)):
+    for name, stand_in in (
+        ("Judge", lambda *_: object()),
+        ("rehearse_judge", lambda *_: None),
+        ("rehearse_library", lambda *_: None),
+    ):
         setattr(runner, name, stand_in)
     measure_step.measure = _measure
 

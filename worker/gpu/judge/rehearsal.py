@@ -20,6 +20,8 @@ _SIDE = 4
 _UNWRITTEN = 0x7FFF_7FFF
 """A NaN of each float type, without a byte that is 0."""
 _SEED = 1
+_SHAPES = 256, 512, 1024, 2048
+"""The sides of square products for which the library has different kernels. Loading one takes ten milliseconds."""
 
 
 def rehearse_backend(backend: Backend) -> None:
@@ -61,6 +63,16 @@ def rehearse_judge(backend: Backend, judge: Judge) -> None:
             raise RuntimeError(f"the judge did not report an unwritten output of {operation}: {verified}")
         judge.release()
     _rehearse_comparison(backend, judge)
+
+
+def rehearse_library(backend: Backend) -> None:
+    """Multiply matrices of usual sizes, so that no measurement waits until the library has loaded its kernels."""
+    words = _SHAPES[-1] ** 2
+    left, right, out = (backend.take(words) for _ in range(3))
+    for side in _SHAPES:
+        backend.load_library(Product(FLOATS, (side, side, side), left, right, out))
+    backend.wait()
+    backend.release()
 
 
 def _rehearse_comparison(backend: Backend, judge: Judge) -> None:
