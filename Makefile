@@ -1,6 +1,6 @@
 # Every target first creates the environment that it needs, see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all lint prose types client check format docs pictures screenshots lock fuzz fuzz-api races race-faults cheats mutants rights golden page-costs faults bench bench-queue bench-portal bench-gpu test-gpu clean
+.PHONY: help install run test test-all lint prose types client check format docs pictures screenshots lock fuzz fuzz-api audit sbom advisories licences races race-faults cheats mutants rights golden page-costs faults alerts bench bench-queue bench-portal bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -74,6 +74,22 @@ lock: ## update the lock files to the newest releases that pyproject.toml allows
 	@bin/setup lock
 	@.venv-lock/bin/python bin/lock.py
 
+audit: ## compare the lock files with recorded vulnerabilities and licences; needs no network
+	@bin/setup dev
+	@$(PY) -m bin.supply audit
+
+sbom: ## write a bill of materials (CycloneDX) for each set of packages (DIR=folder)
+	@bin/setup dev
+	@$(PY) -m bin.supply sbom $(if $(filter command line environment,$(origin DIR)),$(DIR),build/sbom)
+
+advisories: ## record the vulnerabilities of locked packages (CLONES="folders of advisory databases")
+	@bin/setup dev
+	@$(PY) -m bin.supply advisories $(CLONES)
+
+licences: ## record the licences of locked packages; downloads about 1 GB
+	@bin/setup dev
+	@$(PY) -m bin.supply licences
+
 fuzz: ## grade N mutated sources and PTX texts; none may crash or hang (N=100000)
 	@bin/setup dev
 	@$(PY) -m tests.fuzz $(N)
@@ -113,6 +129,10 @@ page-costs: ## measure the processor time of pages with N hostile texts; none ma
 faults: ## submit 500 kernels while parts are killed 300 times; nothing may get lost (T="--seed 1 --submissions 100")
 	@bin/setup dev
 	@$(PY) -m tests.faults $(T)
+
+alerts: ## provoke each failure that an alert is for, and record what Prometheus reads meanwhile
+	@bin/setup dev
+	@$(PY) -m tests.alerts
 
 bench: ## measure the CPU device and `tilelab grade`, compared with Numba's simulator and numpy
 	@bin/setup bench

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,6 +20,7 @@ UNDER_WAY = 5
 FREE_MB = 256.0
 INSTALL = "make install"
 
+_ACCESS_LOG = "TILELAB_ACCESS_LOG"
 _METRICS = "TILELAB_METRICS_TOKEN"
 _PUBLIC_URL = "TILELAB_PUBLIC_URL"
 _SMTP_HOST = "TILELAB_SMTP_HOST"
@@ -27,6 +29,14 @@ _MAIL_FROM = "TILELAB_MAIL_FROM"
 _SIGN_ON = "TILELAB_SIGN_ON"
 _ADDRESS = re.compile(r"[^@\s<>,;\"]+@[^@\s<>,;\"]+")
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
+
+
+class AccessLogField(StrEnum):
+    """What a line of the access log has; the first is in each."""
+
+    REQUEST = "request"
+    PERSON = "person"
+    ADDRESS = "address"
 
 
 class SettingError(ValueError):
@@ -64,6 +74,7 @@ class Settings:
     metrics_token: the token for /metrics; with "" only this machine may read it
     proxies: how many trusted proxies are between browser and portal; each adds to X-Forwarded-For
     web_processes: processes that answer requests; 0 for a number by the cores
+    access_log: what a line for each request has; empty for no lines
     mail: None if Tilelab sends no e-mail
     sign_on: the identity providers, and who may sign in with a password
     """
@@ -80,6 +91,7 @@ class Settings:
     metrics_token: str = field(default="", repr=False)
     proxies: int = 0
     web_processes: int = 0
+    access_log: frozenset[AccessLogField] = frozenset()
     mail: MailServer | None = None
     sign_on: SignOn = field(default_factory=SignOn)
 
@@ -100,6 +112,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         metrics_token=secret(given, _METRICS) if is_set(given, _METRICS) else "",
         proxies=int(_number(given, "TILELAB_PROXIES", 0, least=0)),
         web_processes=int(_number(given, "TILELAB_WEB_PROCESSES", 0, least=0)),
+        access_log=_access_log(given.get(_ACCESS_LOG, "")),
         mail=_mail_server(given),
         sign_on=_sign_on(given),
     )
@@ -165,6 +178,14 @@ def _mail_server(given: Mapping[str, str]) -> MailServer | None:
         password=secret(given, _SMTP_PASSWORD) if user else "",
         sender=sender,
     )
+
+
+def _access_log(text: str) -> frozenset[AccessLogField]:
+    names = {name.strip() for name in text.split(",")} - {""}
+    if unknown := names - set(AccessLogField):
+        known = ", ".join(AccessLogField)
+        raise SettingError(f"{_ACCESS_LOG} has {min(unknown)!r}. Use one or more of: {known}.")
+    return frozenset(AccessLogField(name) for name in names)
 
 
 def _sign_on(given: Mapping[str, str]) -> SignOn:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from flask import Blueprint, Response
 
@@ -14,6 +16,7 @@ from server.http.forms import filled
 from server.http.site import site
 from server.mail.sender import KEPT
 from server.operations.own_data import own_data
+from server.settings import AccessLogField
 
 own_data_pages = Blueprint("own_data_pages", "server.operations")
 
@@ -24,7 +27,7 @@ _COPIES = Limit("copies of own data", 5, timedelta(days=1))
 @own_data_pages.get("/account/data")
 def show_own_data() -> Response:
     viewer()
-    return page(_PAGE, filled({}), **_KEPT)
+    return page(_PAGE, filled({}), **_stored())
 
 
 @own_data_pages.post("/account/data")
@@ -33,7 +36,7 @@ def copy_own_data() -> Response:
     try:
         count(site().sessions, _COPIES, f"person {who.id}")
     except TooOften as error:
-        return too_often(_PAGE, filled({}), error, **_KEPT)
+        return too_often(_PAGE, filled({}), error, **_stored())
     with site().readers.begin() as session:
         content = own_data(session, who.id)
     name = f"tilelab-{datetime.now(UTC):%Y-%m-%d}.zip"
@@ -42,4 +45,7 @@ def copy_own_data() -> Response:
     )
 
 
-_KEPT = {"session_days": browser_sessions.KEPT.days, "mail_days": KEPT.days}
+def _stored() -> Mapping[str, Any]:
+    """What the page says of times, and of an access log with people."""
+    logged = site().settings.access_log - {AccessLogField.REQUEST}
+    return {"session_days": browser_sessions.KEPT.days, "mail_days": KEPT.days, "logged": logged}

@@ -54,6 +54,7 @@ from server.talk.announcement_api import announcements
 from server.talk.announcement_views import announcement_pages
 from server.talk.comment_api import comments
 from server.talk.comment_views import comment_pages
+from server.web.access_log import attach_routes
 from server.web.assets import attach_assets
 from server.web.headers import add_headers, attach_compression
 from server.web.health import health
@@ -109,6 +110,8 @@ def create_app(settings: Settings) -> Flask:
     answer_errors(app)
     app.register_error_handler(CourseError, refused_change)
     add_headers(app)
+    if settings.access_log:
+        attach_routes(app)
     attach_compression(app)
     attach_assets(app)
     attach_form_guard(app)

@@ -26,6 +26,7 @@ from server.http.concurrency_limit import limit_of, pace_clients
 from server.settings import Settings
 from server.submissions.progress.hub import MOST_STREAMS
 from server.submissions.progress.streams import hub_of
+from server.web.access_log import AccessLog, access_logger
 from server.web.early_answers import LONGEST_LINE
 from server.web.web_worker import Bounds, WebWorker
 from worker.supervision.children import die_with
@@ -137,6 +138,7 @@ class _Gunicorn(BaseApplication):
             "proc_name": "tilelab-web",
             "post_fork": _die_with_arbiter,
             "post_worker_init": self._begin,
+            "post_request": _end_request,
             # Trust no peer: SCRIPT_NAME and X-Forwarded-Proto come from browsers. server.web.app reads what trusted
             # proxies add.
             "forwarded_allow_ips": "",
@@ -162,6 +164,8 @@ class _Gunicorn(BaseApplication):
         app = cast("Flask", worker.wsgi)
         prepare_to_answer(app)
         worker.person_of = limit_of(app).people.known
+        if wanted := self._settings.access_log:
+            worker.access_log = AccessLog(wanted, worker.person_of, access_logger())
         hub_of(app).end_when(lambda: not worker.alive)  # a stop doesn't wait for streams
         if self._settings.proxies:
             worker.bounds = replace(worker.bounds, of_address=0, open_of_address=0)
@@ -174,6 +178,11 @@ class _Log(Logger):
         super().setup(cfg)
         self.error_log.handlers.clear()
         self.error_log.propagate = True
+
+
+def _end_request(worker: WebWorker, request: Any, environ: dict[str, Any], answer: Any) -> None:
+    if worker.access_log is not None:
+        worker.access_log.ended(request.method, environ, answer)
 
 
 def _die_with_arbiter(arbiter: Arbiter, worker: Worker) -> None:

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -28,6 +28,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from server.http.arrival import BodySizes
 from server.http.concurrency_limit import BODY_SECONDS, NEEDS_NO_SLOT, WAIT_SECONDS, credential_of, has_left
+from server.web.access_log import AccessLog
 from server.web.connections import Connection, HeldBack, Phase, PiecewiseSocket, WaitingConnections
 from server.web.early_answers import HEAD_SECONDS, answer_to, answer_to_held_back, answer_to_slow_head
 
@@ -81,10 +82,12 @@ class WebWorker(ThreadWorker):
     """The process that answers requests. Its limits may be set before it accepts connections.
 
     person_of: the ID of the person with this credential; None if there is none, or if that isn't known yet
+    access_log: None for no lines
     """
 
     bounds = Bounds()
     person_of: Callable[[str], int | None] = staticmethod(lambda _credential: None)
+    access_log: AccessLog | None = None
     _accept_from = 0.0
 
     def init_process(self) -> None:
@@ -155,7 +158,7 @@ class WebWorker(ThreadWorker):
                     case Phase.IDLE | Phase.CLOSING:
                         self._end(connection)
                     case Phase.HEAD:
-                        self._say(connection, answer_to_slow_head())
+                        self._refuse_at_once(connection, answer_to_slow_head())
                         self._leave(connection)
                         self._close_soon(connection)
                     case Phase.BODY:
@@ -210,7 +213,9 @@ class WebWorker(ThreadWorker):
         except (ParseException, NoMoreData) as error:
             # Answer a request that can't be read, whose address is unknown.
             self.log.warning("an unreadable request from %s: %s", connection.address, type(error).__name__)
-            self._say(connection, answer_to(error if isinstance(error, ParseException) else ParseException()))
+            self._refuse_at_once(
+                connection, answer_to(error if isinstance(error, ParseException) else ParseException())
+            )
             self._leave(connection)
             self._close_soon(connection)
         else:
@@ -294,7 +299,7 @@ class WebWorker(ThreadWorker):
     def _refuse(self, connection: Connection) -> None:
         """Answer a request that was held back."""
         connection.sock.setblocking(False)
-        self._say(connection, answer_to_held_back())
+        self._refuse_at_once(connection, answer_to_held_back())
         self._close_soon(connection)
 
     def _close_soon(self, connection: Connection) -> None:
@@ -322,6 +327,11 @@ class WebWorker(ThreadWorker):
         self._waiting.remove(connection)
         self.poller.unregister(connection.sock)
 
+    def _refuse_at_once(self, connection: Connection, text: bytes) -> None:
+        self._say(connection, text)
+        if self.access_log is not None:
+            self.access_log.refused(text)
+
     def _say(self, connection: Connection, text: bytes) -> None:
         with suppress(OSError):
             connection.sock.send(text)
@@ -334,7 +344,8 @@ class WebWorker(ThreadWorker):
         request = connection.arrival.request
         assert request is not None
         try:
-            return bool(self.handle_request(request, conn))
+            with nullcontext() if self.access_log is None else self.access_log.begun():
+                return bool(self.handle_request(request, conn))
         except (OSError, StopIteration) as error:
             # the client has gone or reads too slowly, or the answer failed and that is logged
             self.log.debug("an answer was not sent: %s", error)

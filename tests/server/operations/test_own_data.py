@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from zipfile import ZipFile
 
 from sqlalchemy import update
@@ -12,6 +13,7 @@ from server.courses.models import Correction
 from server.database.engine import Sessions
 from server.grading.models import Result
 from server.operations.own_data import own_data
+from server.settings import AccessLogField
 from tests.server.course import ACourse
 from tests.server.databases import ON_SQLITE
 from tests.server.operations.a_full_course import full_course, source
@@ -63,3 +65,11 @@ def test_each_person_downloads_it(portal: Portal, ada: BrowserClient, one_window
     assert [answer.status_code for answer in answers] == [200] * 5 + [429]
     with ZipFile(io.BytesIO(answers[0].get_data())) as archive:
         assert "account.json" in archive.namelist()
+
+
+def test_the_page_names_requests_only_if_they_are_logged_with_people(portal: Portal, ada: BrowserClient) -> None:
+    assert 'id="logged"' not in ada.get("/account/data").get_data(as_text=True)
+    site = portal.app.extensions["tilelab"]
+    settings = replace(site.settings, access_log=frozenset({AccessLogField.PERSON}))
+    portal.app.extensions["tilelab"] = replace(site, settings=settings)
+    assert 'id="logged"' in ada.get("/account/data").get_data(as_text=True)
