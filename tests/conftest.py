@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
 # The threads of numpy's library wait by spinning, here on cores that other processes need.
@@ -35,12 +37,17 @@ APART = "tests/corpus/test_corpus.py::test_a_right_kernel"
 _GARBAGE = 20_000
 
 
+_EXAMPLES = 40
+"""Of what Hypothesis makes up for a test of the short suite that names no number; its own default is 100."""
+
 _MEMORY = Path("/dev/shm")
 _ROOM = 4 * 2**30
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """A shell lets what it starts in the background ignore Ctrl-C, and children inherit that: tests send it to them."""
+    if config.option.markexpr == "not long":
+        settings.register_profile("ci", settings.get_profile("ci"), max_examples=_EXAMPLES)
     if _holds_files():
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -87,6 +94,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Tests marked `gpu` run with `-m gpu` only: a GPU that is there may be at work for someone else."""
     if unsaid := reasons_missing(items):
         raise pytest.UsageError(f"marked `long` without a reason: {', '.join(unsaid)}")
+    for item, reason in left_to_the_long_suite(items):
+        item.add_marker(pytest.mark.long(reason))
     usual = float(config.getini("timeout"))
     items.sort(key=lambda item: _turn(item, usual))
     if "gpu" in config.option.markexpr:
@@ -104,6 +113,22 @@ def reasons_missing(items: list[pytest.Item]) -> list[str]:
         for item in items
         if any(not (len(mark.args) == 1 and mark.args[0]) for mark in item.iter_markers("long"))
     ]
+
+
+def left_to_the_long_suite(items: list[pytest.Item]) -> list[tuple[pytest.Item, str]]:
+    """Cases of tests with a mark `one_in` that aren't in the short suite, with the reason: all but each so-manyth."""
+    seen: Counter[str] = Counter()
+    found = []
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is None or item.get_closest_marker("long"):
+            continue
+        number, reason = mark.args
+        test = item.nodeid.partition("[")[0]
+        if seen[test] % number:
+            found.append((item, reason))
+        seen[test] += 1
+    return found
 
 
 def _turn(item: pytest.Item, usual: float) -> tuple[bool, bool, bool, int]:

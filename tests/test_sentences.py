@@ -16,7 +16,7 @@ RUN = 4
 """So many words in a row, and it is taken for a sentence."""
 LOOKS = re.compile(r"get_by_\w+|(not_)?to_(have|contain)_\w+|wait_for|says|logged|parametrize")
 """Calls that wait for a text, look one up, or have a table of them."""
-MARKS = frozenset({"first_of_each", "long", "some_of"})
+MARKS = frozenset({"first_of_each", "long", "one_in", "some_of"})
 """Calls in a table whose text is a reason for people."""
 
 

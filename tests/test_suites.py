@@ -6,10 +6,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.conftest import reasons_missing
+from tests.conftest import left_to_the_long_suite, reasons_missing
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ["tests/cheats", "tests/services"]
@@ -50,3 +51,19 @@ def test_a_test_that_is_marked_long_says_why(request, reason, refused):
     request.node.add_marker(pytest.mark.long(*reason))
 
     assert bool(reasons_missing([request.node])) is refused
+
+
+class Case:
+    def __init__(self, nodeid, **marks):
+        self.nodeid = nodeid
+        self.get_closest_marker = marks.get
+
+
+def test_of_the_cases_of_a_test_each_so_manyth_is_in_the_short_suite():
+    mark = pytest.mark.one_in(3, "why").mark
+    whole: list[Any] = [Case("test_a"), Case("test_b[0]", one_in=mark, long=pytest.mark.long("else").mark)]
+    cases: list[Any] = [Case(f"test_b[{number}]", one_in=mark) for number in range(1, 6)]
+
+    left = left_to_the_long_suite([*whole, *cases])
+
+    assert [(case.nodeid, reason) for case, reason in left] == [(f"test_b[{number}]", "why") for number in (2, 3, 5)]

@@ -90,7 +90,7 @@ def _of_session(token: str) -> bytes:
 
 
 def _masked(content: bytes, mask: bytes) -> bytes:
-    return bytes(one ^ other for one, other in zip(content, mask, strict=False))
+    return (int.from_bytes(content) ^ int.from_bytes(mask)).to_bytes(max(len(content), len(mask)))
 
 
 def _from_here() -> bool:

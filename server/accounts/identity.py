@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from server.accounts import browser_sessions, limits
 from server.accounts.limits import Limit, TooOften
 from server.accounts.models import Person, Scope
-from server.accounts.service import find_token, note_token_use
+from server.accounts.service import find_token, note_token_use, owner_of_token
 from server.http.notes import note
 from server.http.operation import operation_of
 from server.http.problems import Refused
@@ -99,8 +99,7 @@ def owner_of(site: Site, credential: str) -> int | None:
     try:
         with site.readers.begin() as session:
             if token:
-                valid = find_token(session, token)
-                return None if valid is None else valid.person.id
+                return owner_of_token(session, token)
             signed_in = browser_sessions.find(session, credential)
             return None if signed_in is None else signed_in.person_id
     except SQLAlchemyError:

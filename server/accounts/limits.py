@@ -6,7 +6,7 @@ A power failure may lose counts: not waiting for the disk is worth more.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -55,41 +55,40 @@ class TooOften(Exception):
     seconds: int
 
 
-def count(
-    sessions: Sessions,
-    limit: Limit,
-    subject: str,
-    now: datetime | None = None,
-    also: Callable[[Session], None] = lambda _session: None,
-) -> None:
-    """Count one use in its own transaction; raises TooOften if it exceeds the limit. also: writes in it, too."""
-    count_all(sessions, [(limit, subject)], now, also)
+def count(sessions: Sessions, limit: Limit, subject: str, now: datetime | None = None) -> None:
+    """Count one use in its own transaction; raises TooOften if it exceeds the limit."""
+    count_all(sessions, [(limit, subject)], now)
 
 
-def count_all(
-    sessions: Sessions,
-    asked: Sequence[tuple[Limit, str]],
-    now: datetime | None = None,
-    also: Callable[[Session], None] = lambda _session: None,
-) -> None:
+def count_in(session: Session, limit: Limit, subject: str, now: datetime | None = None) -> None:
+    """Count one use in a transaction with other writes; raises TooOften if it exceeds the limit.
+
+    Call `forget_old` before.
+    """
+    moment = now or datetime.now(UTC)
+    if _add(session, limit, subject, moment) > limit.count:
+        raise TooOften(limit, limit.wait(moment))
+
+
+def count_all(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datetime | None = None) -> None:
     """Count one use of each limit in order; raises TooOften at the first exceeded one and counts no further.
 
     Put the narrowest limit first, so that a refused request uses up nothing that others share. Use the same order
     everywhere, so that no two transactions wait for each other.
     """
     moment = now or datetime.now(UTC)
-    over: Limit | None = None
+    over: TooOften | None = None
     with sessions.begin() as session:
         leave_unsynced(session)
-        for limit, subject in asked:
-            if _add(session, limit, subject, moment) > limit.count:
-                over = limit
-                break
-        also(session)
+        try:
+            for limit, subject in asked:
+                count_in(session, limit, subject, moment)
+        except TooOften as often:
+            over = often  # after the commit
     for limit, _ in asked:
-        _forget_old(sessions, limit, moment)
+        forget_old(sessions, limit, moment)
     if over is not None:
-        raise TooOften(over, over.wait(moment))
+        raise over
 
 
 def take_back(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datetime | None = None) -> None:
@@ -141,7 +140,7 @@ def _kept(subject: str) -> str:
     return subject[:120]
 
 
-def _forget_old(sessions: Sessions, limit: Limit, now: datetime) -> None:
+def forget_old(sessions: Sessions, limit: Limit, now: datetime) -> None:
     """Delete counts of past windows, once in each window, so that the table stays small."""
     window, tidied = limit.window(now), _tidied.setdefault(sessions, {})
     if tidied.get(limit.action) == window:

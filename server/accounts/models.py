@@ -185,4 +185,9 @@ class ApiToken(Base):
 
     @property
     def allows(self) -> tuple[Scope, ...]:
-        return tuple(Scope(name) for name in self.scopes.split())
+        return scopes_in(self.scopes)
+
+
+def scopes_in(names: str) -> tuple[Scope, ...]:
+    """The scopes of a token by its column."""
+    return tuple(Scope(name) for name in names.split())

@@ -13,13 +13,13 @@ from functools import cache
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import ColumnElement, bindparam, exists, or_, select, update
-from sqlalchemy.orm import Session, contains_eager
+from sqlalchemy.orm import Session
 
 from server.accounts.browser_sessions import disconnect_identities, end_all
 from server.accounts.digest import digest_of
 from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.links import end_links
-from server.accounts.models import ApiToken, BrowserSession, Person, Scope
+from server.accounts.models import ApiToken, BrowserSession, Person, Scope, scopes_in
 from server.accounts.random_names import draw_name
 from server.database.engine import Sessions
 from server.text import composed
@@ -261,18 +261,23 @@ def find_token(session: Session, token: str, *, now: datetime | None = None) -> 
     if not token.startswith(TOKEN_PREFIX):
         return None
     moment = now or datetime.now(UTC)
-    row: ApiToken | None = session.scalar(_VALID, {"digest": digest_of(token), "now": moment})
+    row = session.execute(_VALID, {"digest": digest_of(token), "now": moment}).one_or_none()
     if row is None:
         return None
-    stale = row.used_at is None or row.used_at < moment - _USE_NOTED_EVERY
-    return ValidToken(row.id, row.person, row.allows, stale=stale)
+    person, number, scopes, used_at = row
+    return ValidToken(number, person, scopes_in(scopes), stale=used_at is None or used_at < moment - _USE_NOTED_EVERY)
+
+
+def owner_of_token(session: Session, token: str) -> int | None:
+    """The ID of the token's owner; None if the token isn't valid."""
+    given = {"digest": digest_of(token), "now": datetime.now(UTC)}
+    return session.connection().execute(_OWNER, given).scalar_one_or_none()
 
 
 # Each request of a program needs it, so it is made once.
 _VALID = (
-    select(ApiToken)
-    .join(ApiToken.person)
-    .options(contains_eager(ApiToken.person))
+    select(Person, ApiToken.id, ApiToken.scopes, ApiToken.used_at)
+    .join(ApiToken, ApiToken.person_id == Person.id)
     .where(
         ApiToken.digest == bindparam("digest"),
         ApiToken.revoked_at.is_(None),
@@ -281,6 +286,7 @@ _VALID = (
         Person.erased_at.is_(None),
     )
 )
+_OWNER = _VALID.with_only_columns(Person.id)
 
 
 def note_token_use(session: Session, token_id: int, *, now: datetime | None = None) -> None:

@@ -22,7 +22,7 @@ from server.exercises.stored import Material, material_of
 from server.grades.grade import LateDays, late_days_of
 from server.grades.points import Tier, points_for, tiers_of
 from server.submissions.allowance import Allowance, allowance
-from server.submissions.counted_submission import Counted, Entry, late_days
+from server.submissions.counted_submission import Counted, Entry, best, late_days
 from server.submissions.entries import NEWEST
 from server.submissions.models import Mode
 from server.submissions.refusals import NotAccepted
@@ -135,6 +135,7 @@ def assignment_page(
     limits = None if course.is_staff else allowance(session, assignment, who.id, now)
     days = None if course.is_staff else late_days_of(session, assignment, who.id, now)
     newest = tuple(reversed(task.entries))
+    highest = best(assignment, task.deadlines, task.entries)
     return AssignmentPage(
         now=now,
         course=course,
@@ -159,7 +160,7 @@ def assignment_page(
         attempts=newest[:NEWEST],
         more_attempts=max(0, task.number - NEWEST),
         counts=task.counted,
-        best=None if task.best == task.counted else task.best,
+        best=None if highest == task.counted else highest,
         late_days=days,
         worth_late=points_for(
             assignment, late_days(now, task.deadlines) - (min(days.here, days.late) if days else 0), accepted=True

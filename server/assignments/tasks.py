@@ -16,7 +16,7 @@ from server.courses.models import Assignment, Role
 from server.courses.service import Attended, assignments_for, visible_assignments
 from server.grades.grade import Decisions, Grade, decisions_of, grade_from, rubric_grades_of
 from server.grading.metric import metric_of
-from server.submissions.counted_submission import Counted, Deadlines, Entry, best, due_for
+from server.submissions.counted_submission import Counted, Deadlines, Entry, due_for
 from server.submissions.entries import deciding_entries, times_since
 from server.submissions.models import Mode
 
@@ -30,7 +30,6 @@ class Task:
     extra_attempts: granted to this person
     metric: ranks the measurements
     grade: what counts, and the points
-    best: the best submission; None for none yet
     entries: the submissions and checks of this person that decide something, see `Deciding`
     number: how many submissions and checks there are
     position: its place in the course; None for none
@@ -50,7 +49,6 @@ class Task:
     usual: Deadlines
     extra_attempts: int
     grade: Grade
-    best: Counted | None
     entries: Sequence[Entry]
     number: int = 0
     position: int | None = None
@@ -187,7 +185,6 @@ def tasks_for(
             usual=due_for(assignment, None),
             extra_attempts=extension.extra_attempts if extension else 0,
             grade=grade_from(assignment, extension, correction, entries, by_rubric.get(assignment.id)),
-            best=best(assignment, deadlines, entries),
             entries=entries,
             number=deciding[assignment.id].number,
             position=assignment.position,

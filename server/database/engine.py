@@ -59,7 +59,10 @@ def connect(url: str, *, repeats: bool = False) -> Engine:
         engine = create_engine(address, connect_args=CONNECT, **options)
         attach_sqlite(engine)
         return engine
+    from server.database.described import DescribedOnDemand  # psycopg takes long to load, and SQLite needs none
+
     given = {name: value for name, value in _POSTGRESQL_CONNECTION.items() if name not in address.query}
+    given["cursor_factory"] = DescribedOnDemand
     if "options" not in address.query:
         seconds = _FROZEN_SECONDS_OF_REPEATING if repeats else _FROZEN_SECONDS
         frozen = {"idle_in_transaction_session_timeout": f"{seconds}s"}

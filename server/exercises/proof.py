@@ -111,7 +111,6 @@ def start_proof(
             arch=DEFAULT_ARCH, tile=kernel.tile, proof=kernel.file,
         )  # fmt: skip
         queue_job(session, work, moment)
-        session.flush()
     note(
         session, actor, "exercise.checked", subject(course, name), now=moment, course_id=course.id,
         kernels=len(kernels),

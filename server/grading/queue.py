@@ -70,9 +70,9 @@ def place_of(session: Session, job: Job, now: datetime) -> Place:
     return Place(None) if step is None else places(session, [step], now)[step.id]
 
 
-def position_of(session: Session, step: OpenStep, now: datetime) -> int:
-    """The position of a waiting step, without an estimate of its time."""
-    return min(_Line(session, step.queue, [step.id], now).ahead(step), COUNTED) + 1
+def position_of(session: Session, queue: str, step: int, now: datetime) -> int:
+    """The position of a queued step by its ID, without an estimate of its time."""
+    return min(_Line(session, queue, [step], now).ahead_of_queued(step), COUNTED) + 1
 
 
 def places(session: Session, steps: Iterable[OpenStep], now: datetime) -> Mapping[int, Place]:
@@ -105,11 +105,14 @@ class _Line:
         return Place(ahead + 1, seconds, reason)
 
     def ahead(self, step: OpenStep) -> int:
-        sent, queued = self._ahead
         if step.state is StepState.SENT:
-            return sent.get(step.id, 0)
+            return self._ahead[0].get(step.id, 0)
+        return self.ahead_of_queued(step.id)
+
+    def ahead_of_queued(self, step: int) -> int:
+        sent, queued = self._ahead
         # An uncounted step is beyond the counted ones, or it was sent meanwhile.
-        return len(sent) + queued.get(step.id, COUNTED + 1 if COUNTED in queued.values() else 0)
+        return len(sent) + queued.get(step, COUNTED + 1 if COUNTED in queued.values() else 0)
 
     @cached_property
     def _ahead(self) -> tuple[Mapping[int, int], Mapping[int, int]]:

@@ -12,8 +12,9 @@ Queueing and taking a step cost one index lookup each, however many steps wait.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, bindparam, func, select
+from sqlalchemy import BindParameter, ColumnElement, bindparam, func, literal_column, select, union_all
 from sqlalchemy.orm import Session
 
 from server.database.upsert import insert_into
@@ -22,10 +23,8 @@ from server.grading.models import Priority, QueueClock, Step, StepState
 
 def in_state(*states: StepState) -> ColumnElement[bool]:
     """Steps in one of these states, as literals in the statement: otherwise no database uses its partial indexes."""
-    kind = Step.state.type
-    if len(states) == 1:
-        return Step.state == bindparam(None, states[0], type_=kind, literal_execute=True)
-    return Step.state.in_(bindparam(None, list(states), type_=kind, expanding=True, literal_execute=True))
+    names = [literal_column(f"'{state.value}'", Step.state.type) for state in states]
+    return Step.state == names[0] if len(names) == 1 else Step.state.in_(names)
 
 
 QUEUED = in_state(StepState.QUEUED)
@@ -59,25 +58,35 @@ class QueueOrder:
             .group_by(Step.person_id)
         )
         last_turns = dict(self._session.execute(last).all())
-        given = {"queue": self._queue, "priority": self._priority}
-        clock = self._session.scalar(select(_CLOCK), given) or 0
+        clock = self._session.scalar(select(_CLOCK), in_queue(self._queue, self._priority)) or 0
         self._last |= {person: max(clock, last_turns.get(person, 0)) for person in people}
 
     def _last_queued(self, person: int) -> int:
         """The number after which the person's next one comes: of the last queued step, or of the clock."""
-        given = {"person": person, "queue": self._queue, "priority": self._priority}
-        return max(turn or 0 for turn in self._session.execute(_LAST_AND_CLOCK, given).one())
+        given = in_queue(self._queue, self._priority, person)
+        return self._session.connection().execute(select(_LAST), given).scalar_one()
 
 
-_QUEUE: BindParameter[str] = bindparam("queue")
-_PRIORITY: BindParameter[int] = bindparam("priority")
+def in_queue(queue: str, priority: int, person: int | None = None) -> dict[str, Any]:
+    """The values for NEXT_TURN. person: whose step it is."""
+    return {"of_person": person, "in_queue": queue, "in_priority": priority}
+
+
+_QUEUE: BindParameter[str] = bindparam("in_queue")
+_PRIORITY: BindParameter[int] = bindparam("in_priority")
 _CLOCK = select(QueueClock.turn).where(QueueClock.queue == _QUEUE, QueueClock.priority == _PRIORITY).scalar_subquery()
-_LAST_AND_CLOCK = select(
-    select(func.max(Step.turn))
-    .where(Step.person_id == bindparam("person"), Step.queue == _QUEUE, Step.priority == _PRIORITY, QUEUED)
-    .scalar_subquery(),
-    _CLOCK,
-)
+
+
+def _select_last() -> ColumnElement[int]:
+    of_person = (Step.person_id == bindparam("of_person"), Step.queue == _QUEUE, Step.priority == _PRIORITY, QUEUED)
+    queued = select(func.max(Step.turn).label("turn")).where(*of_person)
+    both = union_all(queued, select(_CLOCK)).subquery()
+    return select(func.coalesce(func.max(both.c.turn), 0)).scalar_subquery()
+
+
+_LAST = _select_last()
+NEXT_TURN = _LAST + 1
+"""The number of a person's next step, for a statement that inserts it."""
 
 
 def advance(session: Session, queue: str, turns: Mapping[int, int]) -> None:

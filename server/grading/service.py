@@ -15,7 +15,7 @@ from server.database.upsert import add
 from server.grading.attempts import ticket_of
 from server.grading.changed_check import ChangedCheck, pack_changed
 from server.grading.models import Attempt, Job, JobKind, Priority, Result, Source, Step
-from server.grading.queue_order import QueueOrder
+from server.grading.queue_order import NEXT_TURN, QueueOrder, in_queue
 from worker.contract.messages import CPU_QUEUE, StepKind, Ticket
 
 DEADLINE_NEAR = timedelta(hours=2)
@@ -47,12 +47,25 @@ class Work:
     changed: ChangedCheck | None = None
 
 
-def queue_job(session: Session, work: Work, now: datetime) -> Job:
-    """Queue a new job with its check step."""
-    turn = QueueOrder(session, CPU_QUEUE, work.priority).next(work.person)
-    job = Job(**_job(work, now), steps=[Step(**_check(work, turn, now))])
-    session.add(job)
-    return job
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """The IDs of a new job and of its check step."""
+
+    job: int
+    step: int
+
+
+def queue_job(session: Session, work: Work, now: datetime) -> Queued:
+    """Queue a new job with its check step. Rows, not objects: each submission does this."""
+    connection = session.connection()
+    job = connection.execute(_ADD_JOB, _job(work, now)).scalar_one()
+    place = in_queue(CPU_QUEUE, work.priority, work.person)
+    step = connection.execute(_ADD_NEXT_STEP, {"job_id": job} | _check(work, now) | place).scalar_one()
+    return Queued(job, step)
+
+
+_ADD_JOB = insert(Job).returning(Job.id)
+_ADD_NEXT_STEP = insert(Step).values(turn=NEXT_TURN).returning(Step.id)
 
 
 def queue_jobs(session: Session, works: Sequence[Work], now: datetime, turns: QueueOrder) -> list[int]:
@@ -64,7 +77,7 @@ def queue_jobs(session: Session, works: Sequence[Work], now: datetime, turns: Qu
         return []
     inserted = insert(Job).returning(Job.id, sort_by_parameter_order=True)
     numbers = list(session.scalars(inserted, [_job(work, now) for work in works]))
-    steps = [_check(work, turns.next(work.person), now) for work in works]
+    steps = [_check(work, now) | {"turn": turns.next(work.person)} for work in works]
     session.execute(insert(Step), [{"job_id": job} | step for job, step in zip(numbers, steps, strict=True)])
     return numbers
 
@@ -90,13 +103,12 @@ def _job(work: Work, now: datetime) -> dict[str, Any]:
     }
 
 
-def _check(work: Work, turn: int, now: datetime) -> dict[str, Any]:
+def _check(work: Work, now: datetime) -> dict[str, Any]:
     return {
         "kind": StepKind.CHECK,
         "queue": CPU_QUEUE,
         "person_id": work.person,
         "priority": work.priority,
-        "turn": turn,
         "queued_at": now,
         "work": None if work.changed is None else pack_changed(work.changed),
     }

@@ -164,8 +164,8 @@ def limits_of(
     session: Session, assignment: Assignment, extension: Extension | None, person_id: int, now: datetime
 ) -> tuple[Allowance, Kept]:
     """All limits of a new submission in one query. extension: read before."""
-    given = {"assignments": [assignment.id], "person": person_id, "since": now - _HOUR, "day": now - _DAY}
-    rows = session.execute(_USED_AND_KEPT, given).all()
+    given = {"assignment": assignment.id, "person": person_id, "since": now - _HOUR, "day": now - _DAY}
+    rows = session.connection().execute(_USED_AND_KEPT, given).all()
     (kept,) = (Kept(number, first) for kind, _, number, first in rows if kind == "kept")
     used = _sum_up((row for row in rows if row.kind != "kept"), [assignment.id])
     return _allowance(assignment, extension, used[assignment.id]), kept
@@ -247,12 +247,9 @@ def _job(condition: ColumnElement[bool]) -> ColumnElement[bool]:
     return exists().where(Job.submission_id == Submission.id, condition)
 
 
-def _select_used(*more: Select[*tuple[Any, ...]]) -> CompoundSelect[Any]:
+def _select_used(assigned: ColumnElement[bool], *more: Select[*tuple[Any, ...]]) -> CompoundSelect[Any]:
     """Of a person in some assignments: the used attempts of each, each check since a moment, how many are under way."""
-    own = (
-        Submission.assignment_id.in_(bindparam("assignments", expanding=True)),
-        Submission.person_id == bindparam("person"),
-    )
+    own = assigned, Submission.person_id == bindparam("person")
     attempts, check, under_way = (
         select(literal_column(f"'{kind}'", String).label("kind"), Submission.assignment_id).where(*own)
         for kind in ("attempts", "check", "under_way")
@@ -275,11 +272,12 @@ def _select_used(*more: Select[*tuple[Any, ...]]) -> CompoundSelect[Any]:
     )
 
 
-_USED = _select_used()
+_USED = _select_used(Submission.assignment_id.in_(bindparam("assignments", expanding=True)))
 _USED_AND_KEPT = _select_used(
+    Submission.assignment_id == bindparam("assignment"),
     select(literal_column("'kept'", String), literal_column("0"), func.count(), func.min(Submission.created_at))
     .select_from(Submission)
-    .where(Submission.person_id == bindparam("person"), Submission.created_at > bindparam("day"))
+    .where(Submission.person_id == bindparam("person"), Submission.created_at > bindparam("day")),
 )
 
 

@@ -79,8 +79,7 @@ def retry(session: Session, number: int, actor: Person | None, now: datetime | N
         tile=old.tile,
         submission=old.submission_id,
     )
-    new = queue_job(session, work, moment)
-    session.flush()
+    new = session.get_one(Job, queue_job(session, work, moment).job)
     course = None if assignment is None else assignment.course_id
     note(session, actor, "job.retried", f"job {old.id}", now=moment, course_id=course, job=new.id)
     return new

@@ -104,7 +104,7 @@ def deciding_entries(
     tiers = tuple((each.id, each.speed_by, _bounds(each)) for each in assignments if each.speed_by is not None)
     query = _decide(next(iter(metrics)), by_metric, tiers)
     given = {"assignments": list(ways), "person": person_id, "also": list(also)}
-    for row in session.execute(query, given):
+    for row in session.connection().execute(query, given):
         deciding = found[row.assignment_id]
         deciding.number = row.number
         deciding.entries.append(_entry(row, *ways[row.assignment_id]))

@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar
+
+from sqlalchemy.orm import Session
 
 from server.accounts import limits
 from server.accounts.identity import note_use
@@ -67,7 +70,12 @@ def submit(submitted: SubmissionInput, *, positioned: bool) -> Accepted:
     raise (NotAccepted): as `accept`, or the disk is full
     """
     _refuse_if_full(submitted)
-    limits.count(site().sessions, allowance.SUBMITS, f"person {submitted.person}", also=note_use)
+    limits.forget_old(site().sessions, allowance.SUBMITS, datetime.now(UTC))
+
+    def count(session: Session) -> None:
+        limits.count_in(session, allowance.SUBMITS, f"person {submitted.person}")
+        note_use(session)
+
     return accept(
         site().sessions,
         submitted,
@@ -75,6 +83,7 @@ def submit(submitted: SubmissionInput, *, positioned: bool) -> Accepted:
         most_under_way=site().settings.under_way,
         most_a_day=allowance.MOST_A_DAY,
         positioned=positioned,
+        first=count,
     )
 
 

@@ -9,12 +9,13 @@ import hashlib
 import json
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, and_, bindparam, select
+from sqlalchemy import Select, and_, bindparam, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -32,8 +33,9 @@ from server.grading.service import Work, add_source, priority_of, queue_job
 from server.submissions.allowance import limits_of
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
-from server.submissions.refusals import IdempotencyConflict, NoSuchAssignment, NotOpen, UnusableRequest
+from server.submissions.refusals import IdempotencyConflict, NoSuchAssignment, NotAccepted, NotOpen, UnusableRequest
 from server.submissions.source import SubmittedSource
+from worker.contract.messages import CPU_QUEUE
 
 CPU = "cpu"
 """The device class of an assignment without a GPU; "" in the database."""
@@ -89,6 +91,7 @@ def accept(
     most_under_way: int | None = None,
     most_a_day: int | None = None,
     positioned: bool = True,
+    first: Callable[[Session], None] = lambda _session: None,
 ) -> Accepted:
     """Store a submission and its job; both are committed when this returns.
 
@@ -96,11 +99,12 @@ def accept(
     most_under_way: ungraded submissions of one student to one assignment; None if unlimited
     most_a_day: stored submissions of one person in 24 hours; None if unlimited
     positioned: whether to look up the position in the queue
+    first: writes in the same transaction, which are kept even if the submission is refused
 
     raise (NotAccepted): a subclass that says why it is refused
     """
     moment = now or datetime.now(UTC)
-    most = _Most(most_under_way, most_a_day, positioned=positioned)
+    most = _Most(most_under_way, most_a_day, positioned=positioned, first=first)
     if submitted.key is not None and not _KEY.fullmatch(submitted.key):
         raise UnusableRequest("The idempotency key must be 1 to 200 visible ASCII characters.")
     try:
@@ -117,66 +121,83 @@ class _Most:
     under_way: int | None
     a_day: int | None
     positioned: bool
+    first: Callable[[Session], None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """The assignment with its course, and what its person is there. role: None for a stranger."""
+    """The assignment with its course, and what its person is there.
+
+    earlier: the ID of the person's submission with the same key; None for none
+    role: None for a stranger
+    """
 
     assignment: Assignment
     extension: Extension | None
+    earlier: int | None
     role: Role | None
 
 
 def _accept(sessions: Sessions, submitted: SubmissionInput, now: datetime, most: _Most) -> Accepted:
     with sessions.begin() as session:
-        # This comes first: what follows must see the person's earlier requests committed.
+        # The turn comes before all reads: they must see the person's earlier requests committed.
+        most.first(session)
         _wait_for_turn(session, submitted.person)
-        target = _find_target(session, submitted, lock=True)
-        earlier = _find_earlier(session, submitted, target)
-        if earlier is not None:
-            place = place_of(session, latest_job(session, earlier.id), now)
-            return Accepted(earlier, place.position, repeated=True)
-        assignment, staff = _open_to(target, now), target.role is not Role.STUDENT
-        allowance, kept = limits_of(session, assignment, target.extension, submitted.person, now)
-        if not staff and (refused := allowance.refusal(submitted.mode, now, most.under_way)) is not None:
-            raise refused
-        if most.a_day is not None and (many := kept.refusal(now, most.a_day)) is not None:
-            raise many
-        device_class, arch = _device(session, assignment, submitted, now)
-        covered = 0 if staff else _covered(session, assignment, submitted, now)
-        source = submitted.source
-        is_new = add_source(session, source.digest, source.content, now)
-        submission = Submission(
-            public_id=secrets.token_hex(8),
-            assignment_id=assignment.id,
-            person_id=submitted.person,
-            source_digest=source.digest,
-            mode=submitted.mode,
-            device_class=device_class,
-            idempotency_key=submitted.key,
-            request_digest=submitted.digest(assignment.id) if submitted.key is not None else None,
-            created_at=now,
-            late_days=covered,
-        )
-        session.add(submission)
-        session.flush()
-        if not staff and not is_new:
-            note_copy(session, assignment, submission)
-        work = Work(
-            kind=JobKind.SUBMISSION,
-            priority=priority_of(staff=staff, due_at=due_for(assignment, target.extension).due_at, now=now),
-            person=submitted.person,
-            source=submission.source_digest,
-            exercise=assignment.exercise_id,
-            arch=arch,
-            device_class=device_class,
-            tile=assignment.tile,
-            submission=submission.id,
-        )
-        job = queue_job(session, work, now)
-        session.flush()
-        return Accepted(submission, position_of(session, job.steps[0], now) if most.positioned else None)
+        try:
+            return _store(session, submitted, now, most)
+        except NotAccepted as error:
+            refused = error  # after the commit
+    raise refused
+
+
+def _store(session: Session, submitted: SubmissionInput, now: datetime, most: _Most) -> Accepted:
+    """Store it, or find the earlier one with its key. Raises NotAccepted before it writes."""
+    target = _find_target(session, submitted, lock=True)
+    earlier = _find_earlier(session, submitted, target)
+    if earlier is not None:
+        place = place_of(session, latest_job(session, earlier.id), now)
+        return Accepted(earlier, place.position, repeated=True)
+    assignment, staff = _open_to(target, now), target.role is not Role.STUDENT
+    allowance, kept = limits_of(session, assignment, target.extension, submitted.person, now)
+    if not staff and (refused := allowance.refusal(submitted.mode, now, most.under_way)) is not None:
+        raise refused
+    if most.a_day is not None and (many := kept.refusal(now, most.a_day)) is not None:
+        raise many
+    device_class, arch = _device(session, assignment, submitted, now)
+    covered = 0 if staff else _covered(session, assignment, submitted, now)
+    source = submitted.source
+    is_new = add_source(session, source.digest, source.content, now)
+    row = {
+        "public_id": secrets.token_hex(8),
+        "assignment_id": assignment.id,
+        "person_id": submitted.person,
+        "source_digest": source.digest,
+        "mode": submitted.mode,
+        "device_class": device_class,
+        "idempotency_key": submitted.key,
+        "request_digest": submitted.digest(assignment.id) if submitted.key is not None else None,
+        "created_at": now,
+        "late_days": covered,
+    }
+    submission = Submission(**row, id=session.connection().execute(_ADD, row).scalar_one())
+    if not staff and not is_new:
+        note_copy(session, assignment, submission)
+    work = Work(
+        kind=JobKind.SUBMISSION,
+        priority=priority_of(staff=staff, due_at=due_for(assignment, target.extension).due_at, now=now),
+        person=submitted.person,
+        source=source.digest,
+        exercise=assignment.exercise_id,
+        arch=arch,
+        device_class=device_class,
+        tile=assignment.tile,
+        submission=submission.id,
+    )
+    queued = queue_job(session, work, now)
+    return Accepted(submission, position_of(session, CPU_QUEUE, queued.step, now) if most.positioned else None)
+
+
+_ADD = insert(Submission).returning(Submission.id)
 
 
 def latest_job(session: Session, submission: int) -> Job:
@@ -192,12 +213,10 @@ def is_repeated(session: Session, submitted: SubmissionInput) -> bool:
 
 def _find_earlier(session: Session, submitted: SubmissionInput, target: _Target) -> Submission | None:
     """This person's earlier submission with the same key; raises IdempotencyConflict if its request was different."""
-    if submitted.key is None:
+    if target.earlier is None:
         return None
-    submission = session.scalar(
-        select(Submission).where(Submission.person_id == submitted.person, Submission.idempotency_key == submitted.key)
-    )
-    if submission is not None and submission.request_digest != submitted.digest(target.assignment.id):
+    submission = session.get_one(Submission, target.earlier)
+    if submission.request_digest != submitted.digest(target.assignment.id):
         raise IdempotencyConflict("This idempotency key was already used for another submission.")
     return submission
 
@@ -213,7 +232,7 @@ def _wait_for_turn(session: Session, person: int) -> None:
 
     SQLite has only one writer at a time anyway.
     """
-    session.execute(_TURN, {"person": person})
+    session.connection().execute(_TURN, {"person": person})
 
 
 _TURN = select(Person.id).where(Person.id == bindparam("person")).with_for_update(key_share=True)
@@ -224,19 +243,21 @@ def _find_target(session: Session, submitted: SubmissionInput, *, lock: bool = F
     if asked is None:
         raise NoSuchAssignment(_NO_ASSIGNMENT)
     query, given = asked
-    found = session.execute(_target(query, lock=lock), {**given, "person": submitted.person}).one_or_none()
+    given |= {"person": submitted.person, "key": submitted.key}
+    found = session.execute(_target(query, lock=lock), given).one_or_none()
     if found is None:
         raise NoSuchAssignment(_NO_ASSIGNMENT)
-    assignment, extension, *role = found
-    return _Target(assignment, extension, role_from(*role))
+    assignment, extension, earlier, *role = found
+    return _Target(assignment, extension, earlier, role_from(*role))
 
 
 @cache
 def _target(query: Select[Any], *, lock: bool) -> Select[Any]:
-    """The query of an assignment, with the extension and the role of a person."""
+    """The query of an assignment, with the extension, the earlier submission and the role of a person."""
     person = bindparam("person", type_=BigId)
     theirs = and_(Extension.assignment_id == Assignment.id, Extension.person_id == person)
-    query = query.add_columns(Extension).outerjoin(Extension, theirs)
+    same_key = and_(Submission.person_id == person, Submission.idempotency_key == bindparam("key"))
+    query = query.add_columns(Extension, Submission.id).outerjoin(Extension, theirs).outerjoin(Submission, same_key)
     query = with_role(query, person, Assignment.course_id.expression)
     # A shared lock: an update of the assignment's exercise waits, other submissions don't.
     return query.with_for_update(read=True, of=Assignment) if lock else query

@@ -20,6 +20,7 @@ from server.accounts.views import go
 from server.assignments.form import new_key
 from server.courses.access import page_in
 from server.http.numbers import zone_of
+from server.http.page_around import PageAround
 from server.http.problems import Refused
 from server.http.site import site
 from server.standings.class_speeds import class_speeds
@@ -40,7 +41,6 @@ from server.submissions.result.report import (
     whole_page,
 )
 from server.submissions.service import latest_job
-from server.talk.comments import asked_of
 
 submissions_pages = Blueprint("submissions_pages", "server.submissions", url_prefix="/submissions")
 
@@ -48,10 +48,9 @@ RETRIES = Limit("retry", 5, timedelta(hours=1))
 
 
 @submissions_pages.get("/<public_id>")
-def show(public_id: str) -> str:
+def show(public_id: str) -> str | Response:
     with site().readers.begin() as session:
         page = _read(session, public_id)
-        asked = asked_of(session, page.number)
     may_ask = page.judged and page.mode is Mode.RANK and (page.staff or page.own)
     # The hub may know hints already, if another page watches the submission.
     progress = the_hub().look(page.number, page.status) if page.waits else progress_of(page.status, {})
@@ -60,7 +59,7 @@ def show(public_id: str) -> str:
     if page.own and report is not None and report.verdict is Verdict.ACCEPTED and report.measured:
         with site().readers.begin() as session:
             among = class_speeds(session, page.number, datetime.now(UTC))
-    return render_template(
+    html = render_template(
         "submissions/submission.html",
         page=page,
         progress=progress,
@@ -71,10 +70,10 @@ def show(public_id: str) -> str:
         marks=report.marks if report is not None and page.own else "[]",
         durations=() if report is None else durations(page, report.seconds),
         celebrates=_celebrates(page),
-        asked=asked,
         among=among,
         may_ask=may_ask,
     )
+    return html if report is None else PageAround(html, report.rest)
 
 
 def _celebrates(page: SubmissionPage) -> bool:

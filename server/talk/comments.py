@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, bindparam, case, func, or_, select, update
+from sqlalchemy import ColumnElement, case, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from server.accounts.models import Person
@@ -46,12 +46,12 @@ class Asked:
     """What was said about a submission.
 
     comments: their number; new: threads with a comment that the owner hasn't seen
-    request: the state of the newest regrade request: open, granted or refused; "" for none
+    request: the state of the newest regrade request: open, granted or refused; None for none
     """
 
     comments: int
     new: int
-    request: str
+    request: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +90,18 @@ def threads_of(session: Session, submission_id: int) -> list[Thread]:
     return sorted(found, key=lambda thread: (thread.line or 0, thread.first.id))
 
 
-def asked_of(session: Session, submission_id: int) -> Asked:
-    """What was said about a submission, for its page."""
-    comments, new, request = session.connection().execute(_ASKED, {"submission": submission_id}).one()
-    return Asked(comments, new, request or "")
-
-
+_OF_SUBMISSION = Comment.submission_id == Submission.id
 _GRANTED = RegradeRequest.granted
-_ASKED = select(
-    func.count(case((Comment.removed_at.is_(None), 1))),
-    func.count(Comment.news_since),
+ASKED = (
+    select(func.count()).where(_OF_SUBMISSION, Comment.removed_at.is_(None)).scalar_subquery(),
+    select(func.count()).where(_OF_SUBMISSION, Comment.news_since.is_not(None)).scalar_subquery(),
     select(case((_GRANTED.is_(None), "open"), (_GRANTED.is_(True), "granted"), else_="refused"))
-    .where(RegradeRequest.submission_id == bindparam("submission"))
+    .where(RegradeRequest.submission_id == Submission.id)
     .order_by(RegradeRequest.id.desc())
     .limit(1)
     .scalar_subquery(),
-).where(Comment.submission_id == bindparam("submission"))
+)
+"""In a query of submissions, the columns of `Asked`."""
 
 
 def open_questions(session: Session, course_id: int, limit: int) -> tuple[list[OpenQuestion], int]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from flask import Blueprint, Flask, Response, abort, request, url_for
+from flask import Blueprint, Flask, Response, abort, request
 from markupsafe import Markup
 
 from kernels.rendering.page.render import script_text, stylesheet
@@ -47,10 +47,10 @@ def scheme() -> str:
     return chosen if chosen in {"light", "dark"} else "auto"
 
 
+@cache
 def asset_url(name: str) -> Markup:
     """An asset's address; raises KeyError if there is no such asset."""
-    found = _all()[name]
-    return Markup(url_for("assets.show", digest=found.digest, name=found.name))  # noqa: S704 - digits and our own name
+    return Markup(f"/assets/{_all()[name].digest}/{name}")  # noqa: S704 - digits and our own name
 
 
 @assets.get("/assets/<digest>/<name>")

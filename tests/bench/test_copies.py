@@ -30,6 +30,7 @@ def test_nine_of_ten_copies_are_found_at_one_false_pair_in_a_hundred():
     assert found.false(LEAST_SHARE) <= 0.01 * len(found.independent)
 
 
+@pytest.mark.long("the short suite finds copies at one false pair in a hundred")
 def test_a_course_that_completes_the_starter_has_few_pairs():
     """Their kernels are so similar that only some copies are found."""
     found = outcome([kernel(seed, starter=True) for seed in range(120)], STARTER, ALL, 12)

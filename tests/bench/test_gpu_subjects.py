@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from bench.gpu.subjects import MIXTURE, backlog, cheats, corpus, cublas_reference, ladder, references
 from kernels.exercise import find_exercise
 from kernels.judging.plan import make_plan
@@ -25,6 +27,7 @@ def test_a_backlog_is_the_same_each_time_and_as_long_as_asked_for():
     assert len(backlog(7)) == 7
 
 
+@pytest.mark.long("the short suite reads the subjects")
 def test_every_submission_of_a_backlog_keeps_the_rules_of_the_course():
     for subject in backlog(120):
         exercise = find_exercise(subject.exercise, ())

@@ -51,6 +51,7 @@ def verdict_of(exercise: Exercise, text: str, cache) -> Verdict:
     return grade(job, Here()).verdict
 
 
+@pytest.mark.one_in(4, "a quarter of the exercises")
 @linux
 @pytest.mark.parametrize(
     "shortcut_of",
@@ -76,6 +77,7 @@ def test_cheat_26_only_exercises_that_compare_nothing_accept_an_empty_kernel(tmp
         assert verdict_of(each, shortcut(each, "nothing"), tmp_path) is Verdict.ACCEPTED
 
 
+@pytest.mark.one_in(2, "every second exercise")
 @pytest.mark.parametrize("exercise", COMPARED, ids=lambda each: each.name)
 def test_cheat_29_each_exercise_has_an_input_that_narrower_types_round(exercise):
     source = read_source(exercise.solution.read_bytes(), exercise)

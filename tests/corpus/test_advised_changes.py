@@ -56,6 +56,7 @@ CHANGES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(5, "a fifth of the changes")
 @linux
 @pytest.mark.parametrize(
     ("exercise", "name", "words", "changes"),

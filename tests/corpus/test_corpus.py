@@ -116,9 +116,9 @@ RIGHT_WITH_TILES = first_of_each(
         (each for number, expected in enumerate(RIGHT) for each in launches_of(number, expected)),
         key=lambda each: each[0].slow,
     ),
-    lambda each: large_header_of(each[0]) or RIGHT.index(each[0]) // 16,
+    lambda each: large_header_of(each[0]) or RIGHT.index(each[0]) // 96,
     lambda each: "-".join(map(str, filter(None, (each[0].name, *each[1:])))),
-    "the short suite has one of sixteen right kernels, at one tile, and one of each large header",
+    "the short suite has one of 96 right kernels, at one tile, and one of each large header",
 )
 
 
@@ -163,9 +163,9 @@ class Graded:
     scope="module",
     params=first_of_each(
         sorted(WRONG, key=attrgetter("slow")),
-        lambda expected: expected.slow or (WRONG.index(expected) // 80, expected.verdict),
+        lambda expected: expected.slow or (expected.verdict, expected.mistake),
         attrgetter("name"),
-        "the short suite has one of eighty of each verdict, and one that is slow",
+        "the short suite has one of each verdict and of each asynchronous mistake, and one that is slow",
     ),
 )
 def wrong(request, cache, kept):

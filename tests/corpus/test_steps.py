@@ -31,9 +31,9 @@ OF_NAME = {expected.name: expected for expected in WRONG}
         sorted(
             ((step, name) for step, names in STEPS.items() for name in names), key=lambda entry: OF_NAME[entry[1]].slow
         ),
-        16,
+        48,
         lambda entry: entry[1],
-        "the short suite has each sixteenth; test_diagnosis_steps.py has every diagnosis",
+        "the short suite has each 48th; test_diagnosis_steps.py has every diagnosis",
     ),
 )
 def test_a_wrong_kernel_leads_to_its_next_step(entry, kept: KeptProcesses, cache):

@@ -20,7 +20,7 @@ from server.dispatching.attempt_watch import Watch
 from server.dispatching.dispatch import message_of
 from server.grading import attempts
 from server.grading.models import Job, Step
-from server.grading.service import Work, queue_job
+from server.grading.service import Queued, Work, queue_job
 from server.http.site import site
 from server.submissions.service import Accepted, SubmissionInput, accept
 from tests.faults.target import LEASE_SECONDS
@@ -30,12 +30,11 @@ from worker.contract.broker import StepSender, celery_app
 logger = logging.getLogger(__name__)
 
 
-def _queue_as_sent(session: Session, work: Work, now: datetime) -> Job:
+def _queue_as_sent(session: Session, work: Work, now: datetime) -> Queued:
     """The step counts as sent from the start: no dispatcher sends it."""
-    job = queue_job(session, work, now)
-    session.flush()
-    attempts.begin(session, job.steps[0], now)
-    return job
+    queued = queue_job(session, work, now)
+    attempts.begin(session, session.get_one(Step, queued.step), now)
+    return queued
 
 
 def _accept_and_publish(sessions: Sessions, handed_in: SubmissionInput) -> Accepted:

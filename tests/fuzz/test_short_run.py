@@ -29,7 +29,7 @@ def test_what_once_failed_fails_no_more(name):
 
 
 def test_a_short_run_finds_nothing(tmp_path):
-    options = ["90", "--seed", "brief", "--kernels", "5", "--keep", str(tmp_path)]
+    options = ["40", "--seed", "brief", "--kernels", "5", "--keep", str(tmp_path)]
     run = subprocess.run(
         [sys.executable, "-m", "tests.fuzz", *options], cwd=ROOT, capture_output=True, text=True, check=False
     )

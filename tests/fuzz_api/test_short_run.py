@@ -25,6 +25,7 @@ def test_the_api_keeps_to_its_description(there: Target, tmp_path):
     assert run.cases > 80, run.text
 
 
+@pytest.mark.one_in(3, "one of three")
 @pytest.mark.parametrize(
     ("address", "headers", "status", "code"),
     [

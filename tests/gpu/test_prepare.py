@@ -36,6 +36,7 @@ def test_what_is_prepared_runs_on_the_cpu_device_without_the_source(tmp_path, mo
         assert len(side.outputs) == len(list(runs_of(kernel)))
 
 
+@pytest.mark.long("it tests the tests for a GPU, which aren't in the short suite")
 def test_every_right_kernel_and_every_solution_is_compared():
     names = [each.name for each in prepare.right_kernels()]
     for expected in ("naive: solution.cu", "tiled: solution.cu", "tiled_kahan", "probe: global_atomic_add"):
@@ -43,6 +44,7 @@ def test_every_right_kernel_and_every_solution_is_compared():
     assert names.count("tiled_kahan") == len(prepare.TILES)
 
 
+@pytest.mark.long("it tests the tests for a GPU, which aren't in the short suite")
 def test_without_a_gpu_nothing_is_run_and_nothing_claimed():
     try:
         driver.GPU()

@@ -22,6 +22,7 @@ def compiles(text, cache) -> bool:
     return isinstance(compile_source(text, "K", DEFAULT_ARCH, {}, True, headers=header_texts(text, cache)), Compilation)
 
 
+@pytest.mark.one_in(4, "a quarter of those that are quick")
 @pytest.mark.parametrize(
     "name", some_of([*QUICK, "cuda/barrier", "cooperative_groups.h"], 6, str, "the short suite has one of six headers")
 )
@@ -55,6 +56,7 @@ def test_the_headers_are_unpacked_once(cache):
     assert (folder / "cuda_fp16.h").stat().st_mtime_ns == before
 
 
+@pytest.mark.long("the short suite includes some of them")
 def test_every_real_header_is_in_the_bundle(cache):
     for name, kind in HEADERS.items():
         if kind is HeaderKind.REAL:

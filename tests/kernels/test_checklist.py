@@ -77,7 +77,7 @@ def test_s4f_exchanged_axes_are_uncoalesced_with_their_line_and_figures():
 
 
 def test_s4f_the_coarsened_kernel_has_its_row():
-    row = card(solution("coarsened"), "coarsened", 256, 32)["coarsening"]
+    row = card(solution("coarsened"), "coarsened", 128, 32, ranking=128)["coarsening"]
     assert row.state is State.YES
     assert "4 elements" in row.evidence
 
@@ -100,8 +100,8 @@ def test_s3b_blocks_of_1024_threads_on_an_sm_of_1536_are_two_thirds_of_occupancy
 )
 def test_a_thread_that_issues_copies_for_its_block_is_no_divergence(kernel, state):
     path = CORPUS / "right" / f"{kernel}.cu"
-    assert card(path, "coalescing")["divergence"].state is state
-    split = any("splits warps" in each.text for each in analysed(path, "coalescing").evidence.advice)
+    assert card(path, "coalescing", ranking=128)["divergence"].state is state
+    split = any("splits warps" in each.text for each in analysed(path, "coalescing", ranking=128).evidence.advice)
     assert split is (state is State.NO)
 
 

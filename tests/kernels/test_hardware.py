@@ -208,6 +208,7 @@ TILED = """__global__ void MatrixMulKernel(float* M, float* N, float* P, int Wid
 }"""
 
 
+@pytest.mark.one_in(2, "one of two")
 @linux
 @pytest.mark.parametrize(("tile", "loads", "stores"), [(16, 1_572_864, 458_752), (32, 3_670_016, 1_015_808)])
 def test_conflicts_of_transposed_tiles_are_those_that_a_gpu_counts(tile, loads, stores):

@@ -45,6 +45,7 @@ def test_the_supplied_headers_go_together_and_give_the_names_that_device_code_us
     assert compiled(INCLUDES + USES, SUPPLIED).diagnostics == ()
 
 
+@pytest.mark.one_in(3, "a third, and all together")
 @pytest.mark.parametrize("name", some_of(SUPPLIED, 10, str, "the short suite has a tenth, and all together"))
 def test_each_supplied_header_stands_alone(name):
     text = f"#include <{name}>\n__global__ void k(float* P) {{ P[0] = 1; }}\n"

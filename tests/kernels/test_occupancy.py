@@ -54,6 +54,7 @@ def _configurations(limits: Limits, count: int, seed: int) -> oracle.Configurati
     )
 
 
+@pytest.mark.one_in(5, "a fifth of the devices")
 @linux
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("cc", LIMITS)
@@ -96,6 +97,7 @@ def _factors(limits: Mapping[str, int]) -> int:
     return bits | (_FACTORS["barriers"] if limits.get("barriers", _UNLIMITED) <= least else 0)
 
 
+@pytest.mark.one_in(5, "a fifth of the devices")
 @linux
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("cc", LIMITS)

@@ -105,6 +105,7 @@ def execution_phases() -> tuple[tuple[str, ...], ...]:
 # -- S2d: the table of execution phases -------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2, "every second")
 @pytest.mark.parametrize("fmad", [True, False])
 @pytest.mark.parametrize(("text", "exercise"), [(SQUARE, "tiled-square"), (TILED, "tiled")])
 def test_s2d_table_of_execution_phases(text, exercise, fmad):
@@ -119,6 +120,7 @@ def test_s2d_table_of_execution_phases(text, exercise, fmad):
     assert table.matrices == {"M": (4, 4), "N": (4, 4), "P": (4, 4), "Mds": (2, 2), "Nds": (2, 2)}
 
 
+@pytest.mark.one_in(3, "a third of the ways")
 @pytest.mark.parametrize(
     ("name", "exercise", "cells"),
     [
@@ -183,6 +185,7 @@ def test_s2d_naive_kernel_has_one_phase_in_terms_of_elements():
 # -- S4c: figure 6.11 -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3, "one of three")
 @pytest.mark.parametrize(
     ("text", "exercise"), [(SQUARE, "tiled-square"), (TILED, "tiled"), (right("tiled_double_buffer"), "tiled")]
 )
@@ -249,6 +252,7 @@ def test_s2c_work_of_two_blocks_of_8x8(tile):
 # -- any kernel -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3, "a third of the kernels")
 @pytest.mark.parametrize(
     "name",
     [

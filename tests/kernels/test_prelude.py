@@ -25,6 +25,7 @@ def compiled(text: str, headers: dict[str, str] | None = None) -> Compilation | 
     return compile_source(text, "K", "sm_90", {"TILE_WIDTH": "16"}, True, headers=headers)
 
 
+@pytest.mark.one_in(3, "a third of the functions")
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
@@ -94,6 +95,7 @@ LIMITS = "INT_MIN INT_MAX UINT_MAX SHRT_MAX LONG_MIN LONG_MAX ULONG_MAX LLONG_MA
 REAL = "INFINITY NAN HUGE_VALF HUGE_VAL M_PI M_PI_2 M_E M_LN2 M_SQRT2 M_SQRT1_2 MAXFLOAT FP_NAN RAND_MAX CLOCKS_PER_SEC"
 
 
+@pytest.mark.one_in(4, "a quarter of the names")
 @pytest.mark.parametrize("name", [*LIMITS.split(), *REAL.split(), "(p == NULL)", "offsetof(float4, y)"])
 def test_nvcc_knows_these_names_without_an_include(name):
     made = compiled(kernel(name))

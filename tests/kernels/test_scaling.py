@@ -148,6 +148,7 @@ def test_a_whole_run_is_only_added_up():
     assert found.counts.accesses[0].values[2].tolist() == [3]
 
 
+@pytest.mark.one_in(2, "every second")
 @pytest.mark.parametrize(("kernel", "tile", "width"), [("tiled_bounds", 16, 250), ("naive", 8, 101)])
 @pytest.mark.parametrize("affordable", [60, 200])
 def test_a_sample_gives_what_the_whole_run_gives(kernel, tile, width, affordable):

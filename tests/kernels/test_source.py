@@ -242,6 +242,7 @@ def check_read(data: bytes) -> None:
 _LONG = pytest.mark.long("takes seconds; the short suite has other text that opens what never ends")
 
 
+@pytest.mark.one_in(4, "a quarter of the things")
 @pytest.mark.parametrize(
     "unit",
     [

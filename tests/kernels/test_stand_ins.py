@@ -54,6 +54,7 @@ def test_limits_are_those_of_the_numbers():
     assert made.diagnostics == ()
 
 
+@pytest.mark.one_in(3, "a third of the ways to write it")
 @pytest.mark.parametrize(
     ("before", "use"),
     [
@@ -82,6 +83,7 @@ def test_the_macros_of_wb_do_nothing_and_may_be_defined_again():
     assert made.diagnostics == ()
 
 
+@pytest.mark.one_in(3, "a third of the names")
 @pytest.mark.parametrize(
     ("code", "name", "header"),
     [
@@ -102,6 +104,7 @@ def test_what_a_stand_in_lacks_is_named_with_its_header(code, name, header):
     assert f"`{name}` comes from `{header}`" in first.message
 
 
+@pytest.mark.one_in(3, "a third of the functions")
 @pytest.mark.parametrize("name", ["__shfl", "__shfl_up", "__shfl_down", "__shfl_xor", "__any", "__all", "__ballot"])
 def test_a_function_of_a_warp_without_mask_is_named_with_its_successor(name):
     arguments = "n" if name in {"__any", "__all", "__ballot"} else "n, 1"
@@ -109,6 +112,7 @@ def test_a_function_of_a_warp_without_mask_is_named_with_its_successor(name):
     assert f"`{name}_sync(0xffffffff, ...)`" in first.message
 
 
+@pytest.mark.one_in(2, "every second")
 @pytest.mark.parametrize(
     ("before", "use", "name", "line"),
     [

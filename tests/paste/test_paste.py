@@ -134,6 +134,7 @@ def test_there_are_sixty_files_and_each_changes_something():
             assert old in solution.decode() + "".join(map(_piece, file.before + file.after)), (file.name, old)
 
 
+@pytest.mark.one_in(3, "a third of the files")
 @pytest.mark.parametrize("file", FILES, ids=by_name)
 def test_a_file_is_taken_repaired_by_one_press_or_refused_with_the_line(file):
     exercise = find_exercise(file.exercise)

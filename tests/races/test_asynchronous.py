@@ -14,22 +14,22 @@ from tests.races.faults import FRESH
 from tests.races.proxy_rules import Access, Arrive, Event, Fence, Meeting, Seen, judge
 
 pytestmark = linux
-HALF = 20
+PART = 10
 
 
 @cache
 def compared(first: int) -> list[Comparison]:
-    return compare_asynchronous(FRESH[first : first + HALF])
+    return compare_asynchronous(FRESH[first : first + PART])
 
 
-@pytest.mark.parametrize("first", some_of(range(0, len(FRESH), HALF), 12, str, "the short suite has half a batch"))
+@pytest.mark.parametrize("first", some_of(range(0, len(FRESH), PART), 24, str, "the short suite has a quarter batch"))
 def test_the_device_finds_the_races_of_the_rules(first: int) -> None:
     assert [described(each) for each in compared(first) if each.differs] == []
 
 
-@pytest.mark.long("the short suite has half a batch")
+@pytest.mark.long("the short suite has a quarter batch")
 def test_the_kernels_are_of_both_kinds() -> None:
-    known = [each for first in range(0, 4 * HALF, HALF) for each in compared(first)]
+    known = [each for first in range(0, 8 * PART, PART) for each in compared(first)]
 
     racy = sum(bool(each.expected) for each in known)
     assert not any(each.unsupported for each in known)

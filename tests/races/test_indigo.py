@@ -10,6 +10,7 @@ from tests.races.indigo import Variant, races, variants
 _ALL = list(variants())
 
 
+@pytest.mark.one_in(3, "four of the kernels")
 @pytest.mark.parametrize(
     "variant", some_of(_ALL, 40, lambda variant: variant.name, "twelve of the kernels are enough for each change")
 )

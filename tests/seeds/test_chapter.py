@@ -159,6 +159,7 @@ ROWS = {
 }
 
 
+@pytest.mark.one_in(2, "every second exercise")
 @pytest.mark.parametrize(
     ("exercise", "options"),
     [

@@ -130,6 +130,7 @@ def product_on_device(case: CasePlan, fmad: bool, seed: int = 1) -> np.ndarray:
     return np.asarray(done.values["P"], np.float32).view(np.uint32)
 
 
+@pytest.mark.one_in(2, "every second")
 @pytest.mark.parametrize("kind", ["integers_left", "integers_right", "permutation", "real"])
 def test_s1d_contraction_changes_the_last_bits_of_real_sums_and_of_no_exact_one(kind):
     plan = make_plan(find_exercise("tiled-square"), None, 8, "00")
@@ -167,6 +168,7 @@ def test_s1e_all_of_both_matrices_in_shared_memory_of_one_block():
     assert totals.global_load_bytes == 2 * 16 * 16 * 4  # every element once
 
 
+@pytest.mark.one_in(3, "one of three changes")
 @pytest.mark.parametrize(
     "change", [("if (x < A_WIDTH) {", "{"), ("if (y < B_HEIGHT) {", "{"), ("__syncthreads();", "")]
 )
@@ -190,6 +192,7 @@ PADDED = (
 )
 
 
+@pytest.mark.one_in(2, "two of three")
 @pytest.mark.parametrize(
     ("changes", "ways"), [((), 1), (UPRIGHT, 32), (UPRIGHT + PADDED, 1)], ids=["inverted", "upright", "padded"]
 )

@@ -53,6 +53,7 @@ def test_nothing_runs_after_it_is_stopped_though_someone_is_connected(server):
     server.stop()
 
 
+@pytest.mark.long("other tests start the server in their own folder")
 def test_its_folder_may_lie_where_only_the_owner_gets(tmp_path):
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)

@@ -55,6 +55,7 @@ def on_gpu(exercise, text):
     return measured(request_for(text, exercise, {"n": 700}, cases=["none"]), Scripted([1.0]), real_judge=True)
 
 
+@pytest.mark.one_in(2, "one of two orders")
 @linux
 @pytest.mark.parametrize("text", [SOLUTION, changed(BACKWARDS, GUARDED)], ids=["solution", "backwards"])
 def test_each_order_is_accepted(tmp_path, text):
@@ -63,6 +64,7 @@ def test_each_order_is_accepted(tmp_path, text):
     assert on_gpu(exercise, text).findings == ()
 
 
+@pytest.mark.one_in(2, "every second mistake")
 @linux
 @pytest.mark.parametrize(
     ("old", "new", "element"),
@@ -166,6 +168,7 @@ def sorted_on_gpu(exercise, text, cases=("none",)):
     return measured(request, Scripted([1.0]), real_judge=True)
 
 
+@pytest.mark.one_in(2, "one of two")
 @linux
 @pytest.mark.parametrize("text", [SORT, sorting(UNSTABLE)], ids=["stable", "unstable"])
 def test_a_sort_by_key_needs_no_stability(tmp_path, text):
@@ -174,6 +177,7 @@ def test_a_sort_by_key_needs_no_stability(tmp_path, text):
     assert sorted_on_gpu(exercise, text, ()).findings == ()
 
 
+@pytest.mark.one_in(3, "a third of the mistakes")
 @linux
 @pytest.mark.parametrize(
     ("old", "new", "element"),
@@ -201,6 +205,7 @@ def test_an_unwritten_element_of_a_row_is_found(tmp_path):
     assert report.verdict is Verdict.WRONG_ANSWER
 
 
+@pytest.mark.long("the short suite has other rows, and elements in any order")
 @linux
 def test_rows_may_have_any_order_as_a_whole(tmp_path):
     first = '{ name = "keys", role = "output", type = "int", rows = "n"'

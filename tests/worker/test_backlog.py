@@ -293,6 +293,7 @@ def test_kernels_to_be_measured_need_a_gpu(tmp_path):
         pool.grade([work()])
 
 
+@pytest.mark.long("the short suite has each submission's steps and their times")
 def test_a_kernel_that_is_wrong_on_the_gpu_counts_for_the_gpus_time(tmp_path):
     def wrong(asked: MeasureRequest) -> MeasureResponse:
         digests = tuple(code.ptx_digest for code in asked.modules)

@@ -74,6 +74,7 @@ def test_a_solution_is_right_with_every_tile(with_tile, cache, kept):
     assert (report.verdict, report.findings) == (Verdict.ACCEPTED, ()), report.message
 
 
+@pytest.mark.one_in(2, "every second of those here")
 @pytest.mark.parametrize(
     "name", some_of([each.name for each in EXERCISES.values() if each.goals], 3, str, "the short suite has a third")
 )
@@ -87,6 +88,7 @@ def test_a_solution_meets_every_goal_and_has_its_table_of_phases(name, cache, ke
         assert table.phases
 
 
+@pytest.mark.one_in(2, "every second here, and tests/corpus has one of each verdict")
 @pytest.mark.parametrize(
     "name", first_of_each(STARTERS, STARTERS.__getitem__, str, "the short suite has a starter of each verdict")
 )
@@ -127,6 +129,7 @@ WRONG = first_of_each(
 )
 
 
+@pytest.mark.one_in(2, "every second here, and tests/corpus has one of each verdict")
 @pytest.mark.parametrize("named", WRONG)
 def test_a_wrong_kernel_gets_its_verdict_and_line(named, cache, kept):
     name, wrong = named
@@ -147,6 +150,7 @@ def test_every_exercise_of_other_types_or_computations_has_five_wrong_kernels():
 RIGHT = [(each.name, file) for each in EXERCISES.values() for file in sorted(each.root.glob("right/*.cu"))]
 
 
+@pytest.mark.one_in(2, "every second")
 @pytest.mark.parametrize(
     "named",
     first_of_each(
@@ -162,6 +166,7 @@ def test_another_correct_kernel_is_accepted(named, cache, kept):
     assert (report.verdict, report.findings) == (Verdict.ACCEPTED, ()), report.message
 
 
+@pytest.mark.long("the short suite counts bank conflicts of tiles in tests/kernels")
 def test_longer_rows_spare_fragments_of_half_their_bank_conflicts(cache, kept):
     """The machine code loads such a fragment like `ldmatrix`, 16 bytes of eight rows at once."""
     root = EXERCISES["tensor-wmma"].root

@@ -65,6 +65,7 @@ def on_gpu(text, exercise, cases=(CASE,)):
     return measured(request_for(text, exercise, {"n": 71}, cases=cases), Scripted([1.0]), real_judge=True)
 
 
+@pytest.mark.one_in(3, "one of three")
 @linux
 @pytest.mark.parametrize(
     ("old", "new"), [("", ""), ("half* out", "__half out[]"), (PRODUCT, "__float2half((float)a[i] * (float)b[i])")]

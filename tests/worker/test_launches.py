@@ -183,6 +183,7 @@ def test_correct_kernels_are_accepted(tmp_path, name):
     assert report.verdict is Verdict.ACCEPTED, report.message
 
 
+@pytest.mark.one_in(3, "one of three")
 @linux
 @pytest.mark.parametrize("name", EXERCISES)
 def test_a_gpu_judges_and_times_all_launches(tmp_path, name):
@@ -192,6 +193,7 @@ def test_a_gpu_judges_and_times_all_launches(tmp_path, name):
     assert [check.status for check in response.checks] == [CaseStatus.PASSED] * len(response.checks)
 
 
+@pytest.mark.one_in(4, "a quarter of the mistakes")
 @pytest.mark.parametrize(
     ("name", "old", "new", "verdict", "launch", "line"),
     [
@@ -320,6 +322,7 @@ __global__ void use(const int* found, const int* count, int* y) {
 """
 
 
+@pytest.mark.one_in(3, "two of five")
 @pytest.mark.parametrize(
     ("new", "verdict"),
     [
@@ -410,6 +413,7 @@ def test_a_gpu_empties_scratch_and_counts_no_bytes_of_it(tmp_path):
     assert set(backend.read(operands.memories["a"]).tolist()) == {POISON_WORD}
 
 
+@pytest.mark.one_in(4, "one width")
 @linux
 @pytest.mark.parametrize("kind", ["char", "short", "long long", "double"])
 def test_scratch_of_any_width_is_unset_at_first(tmp_path, kind):
@@ -446,6 +450,7 @@ def test_scratch_may_be_a_variable_of_the_file(tmp_path):
     assert graded(exercise, gap).verdict is Verdict.UNINITIALIZED_READ
 
 
+@pytest.mark.one_in(3, "one of three")
 @linux
 @pytest.mark.parametrize(
     ("name", "old", "new", "verdict"),

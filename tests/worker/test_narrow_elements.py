@@ -80,6 +80,7 @@ def on_gpu(text, exercise, cases=(CASE,)):
     return measured(request_for(text, exercise, {"m": 7, "n": 9}, cases=cases), Scripted([1.0]), real_judge=True)
 
 
+@pytest.mark.one_in(3, "a third of the spellings")
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -98,6 +99,7 @@ def test_the_solution_and_other_spellings_are_accepted(narrow, old, new):
     assert report.verdict is Verdict.ACCEPTED, report.message
 
 
+@pytest.mark.one_in(4, "a quarter of the pairs of a type and a mistake")
 @pytest.mark.parametrize(
     ("old", "new", "verdict", "element"),
     [
@@ -226,6 +228,7 @@ def test_the_gpus_judge_accepts_the_solution(narrow):
     assert response.measurement.gbps is not None
 
 
+@pytest.mark.one_in(3, "a third of the mistakes")
 @linux
 @pytest.mark.parametrize("cases", [["none"], [CASE]])
 @pytest.mark.parametrize(("old", "new", "verdict", "element"), MISTAKES)

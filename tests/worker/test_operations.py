@@ -160,6 +160,7 @@ def turned(tmp_path):
     return made(tmp_path, TRANSPOSE)
 
 
+@pytest.mark.one_in(3, "one of three")
 @pytest.mark.parametrize(
     ("rows", "threads"), [("", 32), ("#define ROWS 4\n", 16), ("#ifndef ROWS\n#define ROWS 8\n#endif\n", 8)]
 )
@@ -183,6 +184,7 @@ def test_a_macro_that_no_launch_can_be_built_with_is_refused(turned, value):
     assert "The launch needs a number from 1 to 8" in report.message
 
 
+@pytest.mark.one_in(2, "every second mistake")
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

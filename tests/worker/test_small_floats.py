@@ -68,6 +68,7 @@ def on_gpu(text, exercise, cases=(CASE,)):
     return measured(request_for(text, exercise, {"n": 71}, cases=cases), Scripted([1.0]), real_judge=True)
 
 
+@pytest.mark.one_in(3, "one of three types")
 @linux
 def test_the_solution_is_accepted_on_both_devices(products, cache):
     report = graded(products, products.solution_text, cache=cache)
@@ -75,6 +76,7 @@ def test_the_solution_is_accepted_on_both_devices(products, cache):
     assert on_gpu(products.solution_text, products).findings == ()
 
 
+@pytest.mark.one_in(4, "a quarter of the pairs of a type and a mistake")
 @pytest.mark.parametrize(
     ("old", "new", "verdict", "element"),
     [
@@ -91,6 +93,7 @@ def test_a_mistake_is_found_and_names_its_element(products, kind, cache, old, ne
     assert element.replace("TYPE", kind) in report.message
 
 
+@pytest.mark.one_in(3, "one of three types")
 @linux
 def test_an_incorrect_number_is_found_on_both_devices(products, kind, cache):
     text = changed(kind, PRODUCT, f"i == 32 ? 0.40625f : {PRODUCT}")
@@ -102,6 +105,7 @@ def test_an_incorrect_number_is_found_on_both_devices(products, kind, cache):
     assert f"`out[32]` is {shown}, not " in response.findings[0].message
 
 
+@pytest.mark.one_in(4, "a third of the types")
 @linux
 @pytest.mark.parametrize(("places", "passes"), [(2, True), (0.25, False)])
 def test_a_tolerance_counts_the_last_places_of_the_type(tmp_path, kind, cache, places, passes):

@@ -73,6 +73,7 @@ def report_of(tmp_path, cache, types, text):
     return graded(made(tmp_path, typed(ON_TENSOR_CORES, types), text), text, cache=cache)
 
 
+@pytest.mark.one_in(3, "a third of the types")
 @pytest.mark.parametrize(
     ("types", "factor", "side", "step"),
     [
@@ -90,6 +91,7 @@ def test_a_product_with_wmma_is_accepted(tmp_path, cache, types, factor, side, s
     assert report.verdict is Verdict.ACCEPTED, report.message
 
 
+@pytest.mark.one_in(3, "a third of the types")
 @pytest.mark.parametrize(("first", "second"), [("e4m3", "e4m3"), ("e4m3", "e5m2"), ("e5m2", "e5m2")])
 @pytest.mark.parametrize("result", ["float", "half"])
 def test_a_product_of_8_bit_floats_is_accepted(tmp_path, cache, first, second, result):
@@ -127,6 +129,7 @@ _KEPT = """__shared__ float kept[8][32];
             for (int i = 0; i < sum.num_elements; ++i) other.x[i] = kept[i][threadIdx.x] - sum.x[i];"""
 
 
+@pytest.mark.one_in(2, "every second")
 @pytest.mark.parametrize(
     ("old", "new", "relies"),
     [

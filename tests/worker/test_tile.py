@@ -51,6 +51,7 @@ def graded(text: str, cache: Path, kept) -> Report:
     return grade(job, kept.stages())
 
 
+@pytest.mark.one_in(3, "a third of those here")
 @linux
 @pytest.mark.parametrize("file", some_of(FILES, 6, itemgetter("name"), "the short suite has a sixth of the files"))
 def test_a_kernel_is_launched_with_the_tile_that_its_file_declares(file, tmp_path, kept):
@@ -138,6 +139,7 @@ __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
 """
 
 
+@pytest.mark.one_in(2, "one of two ways")
 @linux
 @pytest.mark.parametrize(("tile", "rows"), [(8, 2), (None, 4)])
 def test_a_launch_follows_a_constant_that_depends_on_the_tile(tile, rows, tmp_path, kept):
@@ -158,6 +160,7 @@ constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 """
 
 
+@pytest.mark.one_in(2, "one of two ways")
 @linux
 @pytest.mark.parametrize(("own", "tile"), [("", 16), ("#define BLOCK_SIZE sizeof(double)\n", 8)])
 def test_a_launch_follows_constants_that_depend_on_the_sizes_of_a_case(own, tile, tmp_path, kept):

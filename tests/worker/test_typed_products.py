@@ -106,6 +106,7 @@ def on_gpu(text, exercise, cases=("none",), after=lambda backend, arguments: Non
     return measured(request_for(text, exercise, sizes, cases=cases), backend, real_judge=True)
 
 
+@pytest.mark.one_in(4, "a quarter of the types; each type has a product in tests/worker/gpu")
 @linux
 def test_the_solution_is_accepted_on_both_devices(product, types, cache):
     text = typed(SOLUTION, types)
@@ -124,6 +125,7 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.one_in(4, "a quarter of the pairs of types and mistakes")
 @pytest.mark.parametrize(
     ("types", "mistake"),
     [*((TYPES[0], mistake) for mistake in MISTAKES), *((types, MISTAKES[0]) for types in TYPES[1:])],
@@ -137,6 +139,7 @@ def test_a_mistake_is_explained(product, types, cache, mistake):
     assert diagnosis in [each.key for each in report.findings[0].facts.diagnoses], report.message
 
 
+@pytest.mark.one_in(2, "every second")
 @linux
 @pytest.mark.parametrize(
     ("types", "rounded"),
@@ -157,6 +160,7 @@ def test_arithmetic_in_a_narrower_type_is_found(product, types, cache, rounded):
     assert report.verdict is Verdict.WRONG_ANSWER, report.message
 
 
+@pytest.mark.one_in(4, "a quarter of the types")
 @linux
 def test_a_gpu_finds_an_incorrect_element_of_a_large_product(product, types):
     text = typed(SOLUTION.replace("= sum;", "= row == 19 && col == 17 ? sum + (SUM)1 : sum;"), types)
@@ -176,6 +180,7 @@ NARROWER = {
 """A factor with fewer digits than its type has."""
 
 
+@pytest.mark.one_in(3, "one of three types")
 @linux
 @some_types(lambda types: types[0] in NARROWER)
 def test_a_gpu_finds_that_an_operand_was_rounded(product, types):
@@ -185,6 +190,7 @@ def test_a_gpu_finds_that_an_operand_was_rounded(product, types):
     assert finding.kind is Verdict.WRONG_ANSWER
 
 
+@pytest.mark.one_in(3, "one of three types")
 @linux
 @some_types(lambda types: True)
 def test_a_gpu_finds_an_overwritten_input(product, types):

@@ -76,6 +76,7 @@ def test_the_solution_and_another_spelling_are_accepted(wide):
     assert graded(wide, f'extern "C" {SOLUTION}').verdict is Verdict.ACCEPTED
 
 
+@pytest.mark.one_in(4, "a quarter of the mistakes")
 @pytest.mark.parametrize(
     ("old", "new", "verdict", "element"),
     [
@@ -95,6 +96,7 @@ def test_a_mistake_is_found_and_names_its_element(wide, old, new, verdict, eleme
     assert element in report.message
 
 
+@pytest.mark.one_in(2, "one of two")
 @pytest.mark.parametrize(("factor", "passes"), [("(1 + 0x1p-52)", True), ("(1 + 0x1p-45)", False)])
 def test_a_tolerance_counts_the_last_places_of_a_double(tmp_path, factor, passes):
     exercise = made(tmp_path, DEFINITION + "tolerance = { ulps = 4 }\n", SOLUTION)
@@ -123,6 +125,7 @@ def test_the_gpus_judge_accepts_the_solution(wide):
     assert response.measurement is not None
 
 
+@pytest.mark.one_in(4, "a quarter of the mistakes")
 @linux
 @pytest.mark.parametrize("cases", [["none"], ["n=5 random"]])
 @pytest.mark.parametrize(("old", "new", "verdict", "element"), MISTAKES)

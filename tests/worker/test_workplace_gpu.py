@@ -166,6 +166,7 @@ def test_a_kernel_that_hangs_is_at_its_time_limit_and_the_next_is_measured(cache
         place.close()
 
 
+@pytest.mark.one_in(2, "one of two failures")
 @pytest.mark.parametrize(
     ("order", "words"),
     [
@@ -222,6 +223,7 @@ def test_what_is_not_to_be_measured_here_is_a_fault(place, checked, changes, wor
     assert words in done(place, message).fault
 
 
+@pytest.mark.long("the short suite measures other code the same way")
 def test_code_for_this_capability_alone_is_measured(place, checked, probe):
     assert done(place, probing(checked, *NOTHING, arch="sm_90a")).report is not None
 
@@ -308,6 +310,7 @@ def test_one_that_was_kept_and_died_is_replaced(place, checked, probe):
     assert done(place, probing(checked, *NOTHING)).fault == ""
 
 
+@pytest.mark.long("the short suite aborts a measurement")
 def test_an_abort_of_nothing_changes_nothing(place, checked, probe):
     place.abort()
     assert done(place, probing(checked, *NOTHING)).fault == ""

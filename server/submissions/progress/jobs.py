@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, bindparam, select
+from sqlalchemy import Select, and_, bindparam, select
 from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
@@ -73,47 +72,50 @@ class SubmissionStatus:
 
 def read_statuses(session: Session, submissions: Collection[int], now: datetime) -> Mapping[int, SubmissionStatus]:
     """Read the status of each submission by its ID, without deleted ones."""
-    rows: dict[int, list[Row[*tuple[Any, ...]]]] = defaultdict(list)
-    for row in session.execute(_ROWS, {"submissions": list(submissions)}):
-        rows[row.submission_id].append(row)
-    jobs = {number: _job(steps) for number, steps in rows.items()}
+    rows = session.connection().execute(_ROWS, {"submissions": list(submissions)})
+    jobs = {number: _job(columns) for number, *columns in rows}
     waiting = [step for job in jobs.values() if not job.over and (step := job.open_step) is not None]
     positions = places(session, waiting, now)
     return {number: _placed(job, positions) for number, job in jobs.items()}
 
 
-_STEP = (
-    Step.id, Step.kind, Step.state, Step.queue, Step.attempt, Step.queued_at, Step.sent_at, Step.started_at,
-    Step.ended_at, Step.seconds,
-)  # fmt: skip
-_Judged = aliased(Job)
-_ROWS = (
-    select(
-        Submission.id.label("submission_id"), Job.id.label("job_id"), Job.kind.label("job_kind"),
-        Job.state.label("job_state"), _Judged.verdict, Job.device_class, *_STEP,
-    )
-    .select_from(Submission)
-    .join(Job, Job.id == latest_job_id())
-    .join(Step, Step.job_id == Job.id)
-    .outerjoin(_Judged, _Judged.id == Submission.judged_job_id)
-    .where(Submission.id.in_(bindparam("submissions", expanding=True)))
-    .order_by(Step.id)
-)  # fmt: skip
+def with_status(query: Select[Any]) -> Select[Any]:
+    """Add columns to a query of submissions, from which `status_from` makes a status."""
+    query = query.add_columns(_Last.id, _Last.kind, _Last.state, Submission.verdict, _Last.device_class)
+    query = query.join(_Last, _Last.id == latest_job_id())
+    for kind in StepKind:
+        step = aliased(Step)
+        query = query.add_columns(*(getattr(step, name) for name in _STEP))
+        query = query.outerjoin(step, and_(step.job_id == _Last.id, step.kind == kind))
+    return query
 
 
-def _job(rows: list[Row[*tuple[Any, ...]]]) -> SubmissionStatus:
-    first = rows[0]
-    steps = tuple(_step(row[-len(_STEP) :]) for row in rows)
-    return SubmissionStatus(first.job_id, first.job_kind, first.job_state, first.verdict, first.device_class, steps)
+def status_from(session: Session, columns: Sequence[Any], now: datetime) -> SubmissionStatus:
+    """The status of a submission from the STATUS_COLUMNS columns of `with_status`."""
+    job = _job(columns)
+    step = None if job.over else job.open_step
+    return job if step is None else _placed(job, places(session, [step], now))
+
+
+_Last = aliased(Job)
+_STEP = tuple(each.name for each in fields(StepStatus))
+STATUS_COLUMNS = 5 + len(StepKind) * len(_STEP)
+_ROWS = with_status(
+    select(Submission.id).select_from(Submission).where(Submission.id.in_(bindparam("submissions", expanding=True)))
+)
+
+
+def _job(columns: Sequence[Any]) -> SubmissionStatus:
+    number, kind, state, verdict, device_class, *steps = columns
+    parts = (steps[place : place + len(_STEP)] for place in range(0, len(steps), len(_STEP)))
+    found = tuple(StepStatus(*part) for part in parts if part[0] is not None)
+    return SubmissionStatus(number, kind, state, verdict, device_class, found)
 
 
 def steps_of(session: Session, job: int) -> tuple[StepStatus, ...]:
     """The steps of one job."""
-    return tuple(map(_step, session.execute(select(*_STEP).where(Step.job_id == job))))
-
-
-def _step(columns: Sequence[Any]) -> StepStatus:
-    return StepStatus(*columns)
+    found = session.execute(select(*(getattr(Step, name) for name in _STEP)).where(Step.job_id == job))
+    return tuple(StepStatus(*row) for row in found)
 
 
 def _placed(job: SubmissionStatus, found: Mapping[int, Place]) -> SubmissionStatus:

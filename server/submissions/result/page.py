@@ -19,9 +19,18 @@ from server.courses.service import is_staff
 from server.grading.metric import tiles_of
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Source, StepState
 from server.submissions.models import Mode, Submission
-from server.submissions.progress.jobs import StepStatus, SubmissionStatus, read_statuses, steps_of
+from server.submissions.progress.jobs import (
+    STATUS_COLUMNS,
+    StepStatus,
+    SubmissionStatus,
+    read_statuses,
+    status_from,
+    steps_of,
+    with_status,
+)
 from server.submissions.queries import NAMED, visible_row, visible_submission
 from server.submissions.result.worth import Earned, earned
+from server.talk.comments import ASKED, Asked
 from worker.contract.messages import StepKind
 
 _IN_VAIN = {AttemptOutcome.LOST: "worker lost, restarted", AttemptOutcome.FAULT: "worker error, restarted"}
@@ -41,7 +50,8 @@ _JUDGED = (
 )  # fmt: skip
 # Columns, not objects: a page shows few of them, and objects take more time than the rest of the query.
 _PAGE = (
-    NAMED.add_columns(_Owner.name, _Owner.email, Source.content, Extension, Correction, *_JUDGED)
+    with_status(NAMED)
+    .add_columns(*ASKED, _Owner.name, _Owner.email, Source.content, Extension, Correction, *_JUDGED)
     .join(_Owner, _Owner.id == Submission.person_id)
     .join(Source, Source.digest == Submission.source_digest)
     .outerjoin(Extension, _of_owner(Extension))
@@ -100,7 +110,8 @@ class SubmissionPage:
     own: whether it is the reader's; staff: whether the reader is course staff
     viewed: whether course staff view the page as the student, and can't submit
     form: the key of the form that sent it; "" for another reader or a program
-    status: its progress; judged: the result that gave its verdict, None before the first verdict
+    status: its progress; asked: what was said about it
+    judged: the result that gave its verdict, None before the first verdict
     closed_at: when the student's last chance to submit ended; None if the assignment is open
     earned: what it is worth to its student; nothing before the verdict
     solves_first: whether it is the reader's own and fresh, and the first accepted one that misses no goal
@@ -129,6 +140,7 @@ class SubmissionPage:
     form: str
     source: str
     status: SubmissionStatus
+    asked: Asked
     judged: Judged | None
     earned: Earned
     solves_first: bool
@@ -186,11 +198,12 @@ def read_page(
     found = visible_row(session, _PAGE, person, public_id)
     if found is None:
         return None
-    submission, role, (name, email, source, extension, correction, *job) = found
+    submission, role, columns = found
+    status = status_from(session, columns[:STATUS_COLUMNS], now)
+    comments, new, request, name, email, source, extension, correction, *job = columns[STATUS_COLUMNS:]
     assignment = submission.assignment
     course, staff = assignment.course, is_staff(role)
     task = task_of(session, assignment, submission.person_id, [submission.id], (extension, correction))
-    status = read_statuses(session, [submission.id], now)[submission.id]
     judged = _judged(session, job, status)
     return SubmissionPage(
         number=submission.id,
@@ -215,6 +228,7 @@ def read_page(
         form=form_of(submission.idempotency_key) if submission.person_id == person else "",
         source=source.decode("utf-8", "replace"),
         status=status,
+        asked=Asked(comments, new, request),
         judged=judged,
         earned=earned(session, submission, now, as_staff=staff, task=task),
         solves_first=submission.person_id == person and _is_fresh(judged, now) and _solves_first(session, submission),

@@ -21,6 +21,7 @@ from kernels.rendering.text_safety import safe
 from kernels.report import Report
 from kernels.verdict import Verdict
 from server.bounded_work import bounded
+from server.fixed_part import MARK, FixedPart
 from server.grading.reports import ReportError, unpack
 from server.grading.stored_report import read_report
 from server.submissions.line_marks import line_marks
@@ -137,23 +138,24 @@ def read_stored_report(packed: bytes | None, verdict: Verdict, *, staff: bool) -
 class ShownReport:
     """What the page of a submission shows of its report. It never changes.
 
-    html: the sections, with ACTIONS and WORTH
+    card: the sections up to the last of ACTIONS and WORTH; rest: the others
     line: the line that their card begins with; None for none
     seconds: of each step
     marks: of the source, for the editor
     """
 
     verdict: Verdict
-    html: str
+    card: str
+    rest: FixedPart
     line: int | None
     seconds: tuple[tuple[str, float], ...]
     measured: bool
     marks: str
 
     def sections(self, worth: str, actions: Callable[[int | None], Markup]) -> Markup:
-        """Make the sections for one request. worth, actions: see ReportContext."""
-        html = self.html.replace(WORTH, escape(safe(worth)), 1).replace(ACTIONS, actions(self.line), 1)
-        return Markup(html)  # noqa: S704 - rendered by our own templates
+        """Make the sections for one request, with MARK for the rest. worth, actions: see ReportContext."""
+        card = self.card.replace(WORTH, escape(safe(worth)), 1).replace(ACTIONS, actions(self.line), 1)
+        return Markup(card + MARK)  # noqa: S704 - rendered by our own templates
 
 
 def show_report(packed: bytes | None, verdict: Verdict, around: Around, *, staff: bool, earns: bool) -> ShownReport:
@@ -178,7 +180,9 @@ def _render(kept: StoredReport, around: Around, *, earns: bool) -> tuple[ShownRe
     html, line, whole = bounded(sections_of, plain, report.verdict, around.source, around.file, around.ladder, earns)
     marks = json.dumps([asdict(mark) for mark in line_marks(report)])
     seconds = tuple(report.seconds.items())
-    return ShownReport(report.verdict, html, line, seconds, report.measurement is not None, marks), whole
+    ends = max((html.find(mark) + len(mark) for mark in (ACTIONS, WORTH) if mark in html), default=0)
+    card, rest = html[:ends], FixedPart.of(html[ends:])
+    return ShownReport(report.verdict, card, rest, line, seconds, report.measurement is not None, marks), whole
 
 
 class KeptReports:
@@ -208,7 +212,7 @@ _kept = KeptReports(_KEPT_BYTES)
 
 
 def _size(shown: ShownReport) -> int:
-    return sys.getsizeof(shown.html) + sys.getsizeof(shown.marks)
+    return sum(map(sys.getsizeof, (shown.card, shown.rest.content, shown.rest.packed, shown.marks)))
 
 
 def _digest(packed: bytes, *texts: str) -> bytes:

@@ -57,6 +57,7 @@ def filled(template: str, kind: str, start: float, call: str) -> str:
     return template.replace("TYPE", kind).replace("START", str(start)).replace("CALL", call)
 
 
+@pytest.mark.one_in(3, "a third of the operations")
 @pytest.mark.parametrize(("kind", "start", "call", "update"), UPDATES)
 def test_in_shared_memory(device, kind, start, call, update):
     old, cell = outcome(start, update)
@@ -64,6 +65,7 @@ def test_in_shared_memory(device, kind, start, call, update):
     assert device.output(filled(SHARED, kind, start, call)) == [*old[:30], *cell]
 
 
+@pytest.mark.one_in(4, "a quarter of the operations")
 @pytest.mark.parametrize(("kind", "start", "call", "update"), UPDATES)
 def test_in_global_memory(device, kind, start, call, update):
     old, _ = outcome(start, update)

@@ -87,6 +87,7 @@ def test_nobody_makes_no_pass():
     assert passes(LANES * 4, 4, LANES < 0) == (0, 0)
 
 
+@pytest.mark.long("the short suite counts pairs by hand, and conflicts of a GPU in test_hardware.py")
 @given(
     st.lists(st.integers(0, 63), min_size=32, max_size=32),
     st.lists(st.booleans(), min_size=32, max_size=32),

@@ -109,6 +109,7 @@ STORIES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2, "every second, and tests/corpus has such kernels")
 @pytest.mark.parametrize("story", STORIES, ids=str)
 def test_a_story(device, story):
     story.check(device)

@@ -85,6 +85,7 @@ __device__ __noinline__ void apart(float* s, int i) {
 """
 
 
+@pytest.mark.one_in(3, "a third of the findings")
 @pytest.mark.parametrize(
     ("body", "named", "calls"),
     [

@@ -376,6 +376,7 @@ WRONG = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3, "a third here, and tests/corpus has clusters")
 @pytest.mark.parametrize("kernel", WRONG, ids=str)
 def test_what_is_incorrect(device, kernel):
     kernel.check(device)
@@ -501,6 +502,7 @@ def test_a_pipeline_whose_copies_go_to_both_blocks(device):
     assert totals.bulk_received_bytes == 2 * totals.bulk_load_bytes
 
 
+@pytest.mark.one_in(2, "every second")
 @pytest.mark.parametrize(
     ("changed", "instead", "kind"),
     [

@@ -64,6 +64,7 @@ def test_counting_by_hand_gives_the_same(cells, active, width, aligned):
     assert pieces(addresses, width, active) == warps_of_sectors(addresses, active, width)
 
 
+@pytest.mark.long("the short suite counts by hand in two other tests")
 @given(st.data(), st.sampled_from([20, 32, 70]), st.sampled_from([4, 8]), st.sampled_from(["global", "shared"]))
 @settings(max_examples=60)
 def test_what_is_remembered_of_patterns_is_what_counting_by_hand_gives(data, threads, width, space):

@@ -16,6 +16,7 @@ from tests.kernels.device.kernels import HEAD, THREAD, Device, line
 ROWS: list[dict[str, Any]] = tomllib.loads((FOLDER / "table.toml").read_text())["row"]
 
 
+@pytest.mark.one_in(4, "a quarter of the recorded counts")
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['kernel']}-{row['tile']}-{row['width']}")
 def test_counts_are_those_of_the_hardware(row):
     product = Product(row["kernel"], row["tile"], row["width"], row.get("columns", 1))
@@ -259,6 +260,7 @@ def test_a_plain_run_counts_nothing(device):
     assert device.run(f"{HEAD} {{ {THREAD} P[t] = t; }}").counts is None
 
 
+@pytest.mark.one_in(2, "one of two kernels")
 @pytest.mark.parametrize("lanes", [1, 512])
 def test_small_chunks_count_the_same_as_one_large_one(lanes, monkeypatch):
     product = Product("tiled_bounds", 16, 40)
@@ -283,6 +285,7 @@ SCATTERED = f"""{HEAD} {{
 }}"""
 
 
+@pytest.mark.one_in(3, "one of three kernels")
 @pytest.mark.parametrize("most", [1, 2, 7])
 def test_numbers_that_are_added_up_early_are_the_same(most, device, monkeypatch):
     whole = counts_of(device, SCATTERED, grid=3, block=50, n=50, observe=False)

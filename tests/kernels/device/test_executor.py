@@ -65,12 +65,14 @@ def test_small_chunks_show_the_same_as_one_large_one(device, lanes, monkeypatch)
     assert sorted(cut.printed.split()) == sorted(whole.printed.split())  # which block prints first is open
 
 
+@pytest.mark.one_in(2, "every second")
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_every_architecture_shows_the_same_faults(arch):
     assert counted(faulty(arch)) == counted(faulty("sm_90"))
     assert faulty(arch).values["P"].tobytes() == faulty("sm_90").values["P"].tobytes()
 
 
+@pytest.mark.one_in(3, "a third of the pairs")
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("name", ["tiled", "naive"])
 def test_the_solutions_are_right_on_every_architecture(name, arch):

@@ -68,6 +68,7 @@ givers = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.one_in(2, "every second body")
 @givers
 @pytest.mark.parametrize(
     "body",
@@ -137,6 +138,7 @@ def test_a_wait_that_may_be_overtaken_by_two_phases(device):
     assert (finding.kind, finding.line) == (Verdict.TIME_LIMIT, line(text, "wait"))
 
 
+@pytest.mark.one_in(4, "two of seven bodies")
 @givers
 @pytest.mark.parametrize(
     "body",
@@ -157,6 +159,7 @@ def test_code_that_is_right_whether_a_wait_fails(device, giver, body):
     assert device.output(kernel(giver, body), block=64) == list(range(32))
 
 
+@pytest.mark.one_in(2, "one of two arrivals, with a wait and without")
 @pytest.mark.parametrize("arrival", ["noinc.shared", "shared"])
 @pytest.mark.parametrize("waits", [True, False])
 def test_copies_of_threads_that_are_under_way(device, arrival, waits):

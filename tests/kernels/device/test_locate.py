@@ -73,6 +73,7 @@ STORIES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3, "a third of the patterns")
 @pytest.mark.parametrize("story", STORIES, ids=str)
 def test_a_story(device, story):
     story.check(device)

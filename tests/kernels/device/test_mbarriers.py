@@ -135,11 +135,13 @@ STORIES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3, "a third here, and tests/corpus has each mistake with barriers")
 @pytest.mark.parametrize("story", STORIES, ids=str)
 def test_a_story(device, story):
     story.check(device)
 
 
+@pytest.mark.one_in(2, "every second")
 @schedules
 def test_a_producer_and_a_consumer(device, schedule):
     text = f"""{BARRIER}{HEAD} {{

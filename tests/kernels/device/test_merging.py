@@ -113,6 +113,7 @@ def test_the_rows_of_a_tile_are_read_in_fours():
     assert [(each.name, each.space, len(each.pcs), each.aligned) for each in merged] == [("Mds", "shared", 4, True)] * 4
 
 
+@pytest.mark.long("the short suite merges few addresses")
 def test_thousands_of_addresses_are_not_compared_with_each_other():
     number = 6000
     moved = "".join(f"add.s64 %rd{at + 2}, %rd1, {4 * at};\n" for at in range(number))

@@ -15,6 +15,7 @@ def printed(device: Device, call: str) -> str:
     return execution.printed
 
 
+@pytest.mark.one_in(4, "a quarter of the formats")
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [

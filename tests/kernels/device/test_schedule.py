@@ -258,6 +258,7 @@ def test_a_missing_barrier_gives_wrong_values_where_warps_run_one_by_one(device)
     assert serial == [0] * 32 + [64 - t for t in range(32, 64)]
 
 
+@pytest.mark.long("the short suite has both schedules in test_unset.py")
 def test_a_right_kernel_gives_the_same_in_both_schedules(device):
     text = f"""{HEAD} {{
   {THREAD}

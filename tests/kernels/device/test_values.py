@@ -10,6 +10,7 @@ from tests.kernels.device.kernels import HEAD, THREAD, Device, Story, compiled, 
 RANGE = range(32)
 
 
+@pytest.mark.one_in(3, "a third of the types")
 @pytest.mark.parametrize(
     ("body", "wanted"),
     [
@@ -116,6 +117,7 @@ __device__ float* tables[2] = {second, first + 1};"""),
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3, "a third here; each operation has tests of its own")
 @pytest.mark.parametrize("story", STORIES, ids=str)
 def test_a_story(device, story):
     story.check(device)

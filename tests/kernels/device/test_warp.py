@@ -89,6 +89,7 @@ STORIES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2, "every second; each instruction has a test of its own")
 @pytest.mark.parametrize("story", STORIES, ids=str)
 def test_a_story(device, story):
     story.check(device)
@@ -106,6 +107,7 @@ def test_a_shuffle_names_a_thread_that_takes_part(device):
     assert example(only(device.run(text))).threads == ((16, 0, 0),)
 
 
+@pytest.mark.one_in(3, "a third")
 @pytest.mark.parametrize(
     ("expression", "wanted"),
     [

@@ -97,6 +97,7 @@ def test_a_page_has_all_points_and_only_our_markup(results):
     assert points.count("<tr>") == len(results) + 1
 
 
+@pytest.mark.long("the short suite thins many points in test_plot_kinds.py")
 def test_a_page_of_many_points_stays_small():
     one = result(0, 9000.0)
     many = [replace(one, number=n, params={"T": n % 100, "N": n // 100}) for n in range(20_000)]

@@ -124,6 +124,7 @@ def knows(made: Sessions, token: str) -> bool:
         return find_by_token(session, token) is not None
 
 
+@pytest.mark.one_in(2, "two of three")
 @pytest.mark.parametrize("broker", ["reachable", "away", "unknown"])
 def test_workers_hear_of_it_when_someone_is_erased(ready, monkeypatch, redis_url, broker) -> None:
     addresses = {"reachable": redis_url, "away": "redis://127.0.0.1:1/0", "unknown": ""}
@@ -175,6 +176,7 @@ def test_a_backup_to_standard_output_makes_no_file(
     assert set(tmp_path.iterdir()) == before
 
 
+@pytest.mark.one_in(3, "a third")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

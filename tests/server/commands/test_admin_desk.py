@@ -223,6 +223,7 @@ def test_a_worker_is_drained_and_it_is_noted_before(
     assert course.actions()[-1] == "worker.drained"
 
 
+@pytest.mark.one_in(3, "one of three commands")
 @pytest.mark.parametrize("verb", ["set", "change", "extend"])
 def test_times_are_on_the_courses_clock_and_said(course: ACourse, verb: str) -> None:
     course.person("ada")
@@ -237,6 +238,7 @@ def test_times_are_on_the_courses_clock_and_said(course: ACourse, verb: str) -> 
         assert "due none" in done("assignment", verb, *words, "--due", "none")
 
 
+@pytest.mark.one_in(3, "two of five times")
 @pytest.mark.parametrize(
     ("time", "why"),
     [

@@ -141,6 +141,7 @@ def test_extensions_are_granted_from_a_csv_file(course: ACourse, made: Sessions)
     assert (granted.closes_at, granted.extra_attempts, granted.reason) == (None, 2, "was ill")
 
 
+@pytest.mark.one_in(2, "every second")
 @pytest.mark.parametrize(
     "arguments",
     [

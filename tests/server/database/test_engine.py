@@ -65,6 +65,7 @@ def test_a_reader_cannot_write_and_the_next_to_use_its_connection_can(engine: En
         assert session.scalar(select(func.count()).select_from(Person)) == 1
 
 
+@pytest.mark.long("the short suite has concurrent writers in tests/server/submissions/test_limits.py")
 def test_processes_that_read_and_then_write_are_never_refused(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/tilelab.db"
     engine = connect(url)

@@ -182,6 +182,7 @@ check(engine)
 """Three processes of one interpreter, because its imports take longer than they."""
 
 
+@pytest.mark.one_in(2, "on SQLite")
 def test_many_processes_may_start_at_once(empty_url: str) -> None:
     root = Path(__file__).resolve().parents[3]
     ended = subprocess.run(

@@ -122,6 +122,7 @@ def test_boards_verdicts_and_histories_are_the_same(app: Flask, updated: Engine)
     assert {"accepted", "data_race", "rejected", "compile_error", "wrong_answer"} <= verdicts
 
 
+@pytest.mark.long("the short suite signs in as ada in another test here")
 def test_who_could_sign_in_still_can(app: Flask) -> None:
     """The others of facts.py do it there."""
     for name in ("root", "hal", "fay", "gus"):
@@ -167,6 +168,7 @@ def attempt(made: Sessions, workplace: Workplace, queue: str) -> tuple[int, str,
     return job, result.fault, record(made, result)
 
 
+@pytest.mark.long("the short suite has what waited for its exercise")
 @ON_SQLITE
 def test_a_measurement_that_waited_ends_in_a_system_error(made: Sessions, tmp_path: Path) -> None:
     """As docs/failures.md says; a retry has it graded again, by the exercise as it is now."""

@@ -29,8 +29,6 @@ from worker.contract.claims import Stand
 from worker.contract.messages import CPU_QUEUE, StepKind, Ticket
 from worker.supervision.heartbeat import Heartbeat
 
-pytestmark = ON_BOTH
-
 LEASE = 20.0
 
 
@@ -64,6 +62,7 @@ def scene(engine: Engine) -> Scene:
     return Scene(engine)
 
 
+@ON_BOTH
 def test_a_step_is_sent_claimed_and_seen_to_run(scene, course, made):
     job = course.job("ada")
     scene.tick()
@@ -80,6 +79,7 @@ def test_a_step_is_sent_claimed_and_seen_to_run(scene, course, made):
     assert len(scene.redis.sent) == 1, "who beats keeps it, however long it takes"
 
 
+@ON_BOTH
 def test_what_was_killed_between_commit_and_sending_is_sent_with_the_same_token(scene, course, made):
     job = course.job("ada")
     with made.begin() as session:
@@ -254,6 +254,7 @@ def test_the_broker_is_kept_short(scene, course):
     assert len(scene.redis.queues[CPU_QUEUE]) == 4
 
 
+@ON_BOTH
 def test_two_dispatchers_do_no_harm(scene, course, made):
     other = scene.another()
     scene.redis.slots = {CPU_QUEUE: 4}
@@ -285,6 +286,7 @@ def test_a_result_that_was_settled_for_another_database_is_awaited_once_more(sce
         assert step_of(session, job).attempt == 2
 
 
+@ON_BOTH
 def test_a_cancelled_job_is_not_sent_again(scene, course, made):
     job = course.job("ada")
     scene.tick()

@@ -83,6 +83,7 @@ def test_the_ladder_is_its_kernels(portal: Portal):
     assert {each["kernel"] for each in page["points"]} == set(rungs)
 
 
+@pytest.mark.one_in(4, "a quarter of the mistakes")
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -166,6 +167,7 @@ def test_the_quota_is_checked_before_the_plan(portal: Portal, monkeypatch):
     assert begin(portal, "ada", **attack()).get_json()["code"] == "quota_used"
 
 
+@pytest.mark.one_in(3, "one of three")
 @pytest.mark.parametrize(
     ("role", "more", "field"),
     [

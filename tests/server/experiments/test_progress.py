@@ -93,6 +93,7 @@ def cases_of(course: ACourse, job: int) -> int:
     return len(read_exercise("tiled", work_of(course, job).exercise.definition).cases(16))
 
 
+@pytest.mark.one_in(3, "one number of slots")
 @pytest.mark.parametrize(
     ("device_class", "slots", "most"),
     [("", {}, 1), ("", {CPU_QUEUE: 3, "gpu.h200": 5}, 3), ("h200", {CPU_QUEUE: 30, "gpu.h200": 2}, 2)],

@@ -122,8 +122,7 @@ def test_an_earlier_job_that_ends_later_changes_neither_the_verdict_nor_the_boar
             device_class=row.device_class, submission=row.submission_id,
         )  # fmt: skip
         queued = queue_job(session, work, NOW)
-        session.flush()
-        second = queued.id
+        second = queued.job
     for job, gflops in ((second, 2_000.0), (first, 9_000.0)):
         for kind in StepKind:
             taken(course, job, kind)

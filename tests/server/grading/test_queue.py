@@ -20,8 +20,6 @@ from tests.server.databases import ON_BOTH, ON_ONE
 from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE
 
-pytestmark = ON_BOTH
-
 
 def place(made: Sessions, job: int, now: datetime = NOW) -> Place:
     with made.begin() as session:
@@ -119,6 +117,7 @@ def test_counting_ends_somewhere(course, made, monkeypatch):
     assert found.text == "more than 2 ahead in the queue"
 
 
+@ON_BOTH
 def test_steps_that_were_sent_together_have_places_of_their_own(course, made):
     jobs = [course.job(f"p{i}") for i in range(3)]
     with made.begin() as session:

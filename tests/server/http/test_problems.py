@@ -23,6 +23,7 @@ from tests.server.web.signed_in import COOKIE, BrowserClient, client_of, strange
 HOST = "http://localhost"
 
 
+@pytest.mark.one_in(3, "one of three")
 @pytest.mark.parametrize("path", ["/", PAGE, "/none"])
 def test_who_is_signed_in_is_told_that_the_database_is_away(path, caplog):
     app = create_app(settings("postgresql://tilelab:geheim@127.0.0.1:1/tilelab"))

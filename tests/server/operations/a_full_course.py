@@ -119,8 +119,7 @@ def full_course(made: Sessions) -> ACourse:
         exercise = step_of(session, 1).job.exercise_id
         job = queue_job(session, Work(JobKind.EXPERIMENT, Priority.EXPERIMENT, teacher, kept, exercise, "sm_90",
                                 experiment=experiment.id), NOW)  # fmt: skip
-        session.flush()
-        session.add(ExperimentPoint(experiment_id=experiment.id, number=0, variant="f" * 64, job_id=job.id))
+        session.add(ExperimentPoint(experiment_id=experiment.id, number=0, variant="f" * 64, job_id=job.job))
         session.add(ExperimentSubmission(experiment_id=experiment.id, kernel="bob's", submission_id=2))
         session.add(Worker(id="host-1", host="host", state="idle", record={"slots": [1, 2.5, None, "ü"]},
                            first_seen=NOW, last_beat=later(5)))  # fmt: skip

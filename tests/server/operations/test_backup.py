@@ -242,6 +242,7 @@ def refused(engine: Engine, file: Path) -> str:
     return line
 
 
+@pytest.mark.one_in(2, "every second place")
 @pytest.mark.parametrize("kept", [0, 1, 100, 0.5, -1, -30])
 def test_a_file_that_was_cut_off_is_refused(full: Engine, other: Engine, tmp_path: Path, kept: float) -> None:
     file = tmp_path / "backup.zip"
@@ -288,6 +289,7 @@ def manifest(**changes: Any) -> Any:
     return lambda content: json.dumps(json.loads(content) | changes)
 
 
+@pytest.mark.one_in(3, "a third of the changes")
 @pytest.mark.parametrize(
     ("member", "change", "words"),
     [

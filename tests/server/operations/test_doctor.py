@@ -385,6 +385,7 @@ def settings_of_redis(redis_server: RedisServer) -> Iterator[None]:
             client.close()
 
 
+@pytest.mark.one_in(2, "every second")
 @ON_SQLITE
 @pytest.mark.parametrize("broken", [*BROKEN, *(pytest.param(each, marks=_LONG) for each in MORE)])
 def test_a_broken_deployment_is_named_by_its_check(broken: str, site: Site, settings_of_redis: None) -> None:

@@ -28,15 +28,12 @@ from tests.server.course import (
     step_of,
     written,
 )
-from tests.server.databases import ON_BOTH
 from tests.server.dispatching.redis_stand_in import StandIn
 from tests.services.redis_server import A_WORKER, as_worker
 from worker.contract.claims import Stand
 from worker.contract.credential import Credential, read_credential, seal
 from worker.contract.messages import CPU_QUEUE, StepKind, encode, graded_digest
 from worker.supervision.heartbeat import Heartbeat
-
-pytestmark = ON_BOTH
 
 STRANGER = Credential("stranger", ("cpu",), "99" * 32)
 

@@ -40,8 +40,6 @@ from tests.server.course import (
 from tests.server.databases import ON_BOTH
 from worker.contract.messages import CPU_QUEUE, MessageError, StepKind, StepResult, Ticket, encode
 
-pytestmark = ON_BOTH
-
 
 def sent(made: Sessions, queue: str = CPU_QUEUE) -> None:
     with made.begin() as session:
@@ -60,6 +58,7 @@ def told(course: ACourse, job: int, verdict: Verdict = Verdict.ACCEPTED, **more)
         return check_result(session, job, verdict, **more)
 
 
+@ON_BOTH
 def test_a_result_that_comes_twice_is_recorded_once(course, made):
     job = in_flight(course)
     result = told(course, job, Verdict.WRONG_ANSWER)
@@ -89,6 +88,7 @@ def test_two_workers_that_contradict_one_another_are_noted_and_reported(course, 
     assert [(one.first, one.second) for one in shown] == [(found[0].first, found[0].second)]
 
 
+@ON_BOTH
 def test_of_two_that_end_together_the_second_contradicts_the_first(course, made):
     jobs = [course.job("ada"), course.job("bob"), course.job("cy")]
     sent(made)
@@ -101,6 +101,7 @@ def test_of_two_that_end_together_the_second_contradicts_the_first(course, made)
     assert [(one.first.worker, one.second.worker) for one in found] == [("host-0", "host-1")]
 
 
+@ON_BOTH
 def test_of_two_recorders_at_once_one_records(course, made):
     job = in_flight(course)
     result = told(course, job)
@@ -111,6 +112,7 @@ def test_of_two_recorders_at_once_one_records(course, made):
         assert [step.kind for step in session.get_one(Job, job).steps] == [StepKind.CHECK, StepKind.MEASURE]
 
 
+@ON_BOTH
 def test_a_transaction_that_breaks_leaves_nothing_and_the_next_try_records(course, made, monkeypatch):
     job = in_flight(course)
     result = told(course, job, Verdict.WRONG_ANSWER)
@@ -130,6 +132,7 @@ def test_a_transaction_that_breaks_leaves_nothing_and_the_next_try_records(cours
     assert record(made, result) is Recorded.FINAL
 
 
+@ON_BOTH
 def test_a_fault_queues_the_step_again_in_its_old_place_and_the_third_ends_the_job(course, made):
     job = in_flight(course)
     with made.begin() as session:

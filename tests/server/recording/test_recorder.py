@@ -42,8 +42,6 @@ from worker.contract.credential import seal
 from worker.contract.messages import CPU_QUEUE, VERSION, encode
 from worker.supervision.heartbeat import Heartbeat
 
-pytestmark = ON_BOTH
-
 
 @pytest.fixture
 def redis():
@@ -123,6 +121,7 @@ def test_what_waits_is_written_with_as_many_statements_as_one_result(recorder, r
     [{"seconds": 10**400}, {"token": "\ud800"}, {"token": "0" * 31 + "\0"}, {"token": "0" * 33}, {"job": 2**63}],
     ids=["seconds", "surrogate", "zero", "long", "job"],
 )
+@ON_BOTH
 def test_poison_costs_no_other_its_result(recorder, redis, several, made, poison):
     bodies = [signed(made, each) for each in several]
     forged = to_plain(several[0])
@@ -154,6 +153,7 @@ def test_a_step_that_another_process_holds_delays_no_other(postgres_engine, redi
     assert verdicts(made, results) == [Verdict.DATA_RACE] * 3
 
 
+@ON_BOTH
 def test_copies_that_wait_together_are_recorded_once(recorder, several, made, caplog):
     bodies = [signed(made, each) for each in several]
     with caplog.at_level(logging.INFO):
@@ -162,6 +162,7 @@ def test_copies_that_wait_together_are_recorded_once(recorder, several, made, ca
     assert [sum(f": {what}" in line for line in caplog.messages) for what in ("final", "repeated")] == [5, 5]
 
 
+@ON_BOTH
 def test_one_that_breaks_the_transaction_costs_no_other_its_result(recorder, redis, several, made, monkeypatch, caplog):
     from server.recording.refusal import check_result as whole
 
@@ -203,6 +204,7 @@ def test_a_redis_that_is_away_undoes_nothing(recorder, redis, sent, made):
         assert result_of(session, sent.ticket.job) is not None
 
 
+@ON_BOTH
 def test_a_database_that_is_away_is_waited_for_with_one_line(recorder, sent, made, monkeypatch, caplog):
     tries = []
     from server.recording.record import record_all as whole

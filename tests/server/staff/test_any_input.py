@@ -77,17 +77,22 @@ def odd_ones(
             yield from ((page, name, odd) for odd in rolls.sample(values, each))
 
 
-def test_whatever_can_be_typed_is_looked_for(ina: BrowserClient) -> None:
-    for page, name, odd in odd_ones(FREE, TYPED, each=5):
+@pytest.mark.one_in(3, "a third of the pages")
+@pytest.mark.parametrize("page", FREE)
+def test_whatever_can_be_typed_is_looked_for(ina: BrowserClient, page: str) -> None:
+    for _, name, odd in odd_ones({page: FREE[page]}, TYPED, each=5):
         assert ina.get(f"/staff/gpu/{page}", query_string={name: odd}).status_code == 200, (page, name, odd)
 
 
-def test_what_nobody_can_type_or_choose_is_not(ina: BrowserClient) -> None:
-    some = tuple(odd for odd in ODD if odd.strip())
-    for page, name, odd in (*odd_ones(FREE, NOT_TYPED), *odd_ones(CHOSEN, some)):
+@pytest.mark.one_in(3, "a third of the pages")
+@pytest.mark.parametrize(("page", "free"), [*((page, True) for page in FREE), *((page, False) for page in CHOSEN)])
+def test_what_nobody_can_type_or_choose_is_not(ina: BrowserClient, page: str, free: bool) -> None:
+    names, values = (FREE[page], NOT_TYPED) if free else (CHOSEN[page], tuple(odd for odd in ODD if odd.strip()))
+    for _, name, odd in odd_ones({page: names}, values):
         assert ina.get(f"/staff/gpu/{page}", query_string={name: odd}).status_code == 422, (page, name, odd)
 
 
+@pytest.mark.long("test_forms_fuzz.py makes up addresses in the short suite")
 def test_no_address_brings_a_fault(ina: BrowserClient) -> None:
     every = {field for fields in (FREE, CHOSEN, OTHERS) for names in fields.values() for field in names}
     for page, name, odd in odd_ones(OTHERS, ODD):
@@ -98,6 +103,7 @@ def test_no_address_brings_a_fault(ina: BrowserClient) -> None:
             assert ina.get(f"/staff/gpu/{page}", query_string=dict.fromkeys(every, odd)).status_code == 200, page
 
 
+@pytest.mark.one_in(3, "a third of those here, and test_forms_fuzz.py makes up requests")
 @pytest.mark.parametrize("page", some_of(SENT, 3, str, "the short suite has a third of the forms"))
 def test_no_form_brings_a_fault(ina: BrowserClient, page: str) -> None:
     rolls = random.Random(page)

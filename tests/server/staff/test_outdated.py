@@ -51,6 +51,7 @@ def test_a_page_says_that_nothing_can_be_graded_until_it_is_brought_up_to_date(
     assert UPDATE not in ina.page(PAGE)
 
 
+@pytest.mark.long("the short suite does it at the command line, in test_admin_update.py")
 @ON_POSTGRESQL
 def test_an_instructor_brings_it_up_to_date_once_it_was_told_what_that_changes(
     portal: Portal, monkeypatch: pytest.MonkeyPatch
@@ -82,6 +83,7 @@ def test_an_instructor_brings_it_up_to_date_once_it_was_told_what_that_changes(
     assert "assignment updated" in ina.page("/staff/gpu/audit")
 
 
+@pytest.mark.one_in(2, "one of two")
 @ON_POSTGRESQL
 @pytest.mark.parametrize("own", [False, True])
 def test_what_cannot_be_brought_up_to_date_says_why(portal: Portal, ina: BrowserClient, own: bool) -> None:

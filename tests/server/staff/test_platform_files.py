@@ -172,6 +172,7 @@ def test_grades_are_exported_in_a_platform_s_form(portal: Portal, tom: BrowserCl
     assert tom.get(f"{PAGE}.csv?form=other").status_code == 422
 
 
+@pytest.mark.one_in(4, "a quarter of the files")
 @pytest.mark.parametrize(
     ("file", "told"),
     [

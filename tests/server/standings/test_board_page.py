@@ -116,6 +116,7 @@ def test_the_own_line_is_there_from_every_part_and_leads_to_its_own(portal):
     assert lines(client.page(html.unescape(before)))[:50] == lines(first)[:50]
 
 
+@pytest.mark.one_in(5, "a fifth of the columns and directions")
 @pytest.mark.parametrize("sort", ["rank", "date", "share", "occupancy", "time", "bound", "launch"])
 @pytest.mark.parametrize("turned", ["", "yes"])
 def test_every_column_sorts_the_leaderboard_both_ways(portal, sort, turned):
@@ -200,6 +201,7 @@ def test_ways_to_other_parts_name_nobody(portal):
     assert "feedfeed" not in page
 
 
+@pytest.mark.one_in(2, "one of two orders")
 @pytest.mark.parametrize("turned", ["", "yes"])
 def test_the_own_line_is_pinned_at_the_top_whatever_the_order(portal, turned):
     """Below fifty others nobody would see it."""

@@ -25,8 +25,6 @@ from tests.server.course import NOW, ACourse, check_result, later, measure_resul
 from tests.server.databases import ON_BOTH
 from worker.contract.messages import CPU_QUEUE, StepResult
 
-pytestmark = ON_BOTH
-
 GPU = "gpu.h200"
 
 
@@ -67,6 +65,7 @@ def names(course: ACourse) -> list[tuple[str, float]]:
     return [(row.name, row.score) for row in shown(course).rows]
 
 
+@ON_BOTH
 def test_each_stands_with_their_best_and_of_equal_ones_the_earlier_first(course):
     ranked(course, "bob", 500.0, now=later(10))
     ranked(course, "ada", 700.0, now=later(20))
@@ -169,6 +168,7 @@ def test_a_board_is_the_same_made_anew_from_all_results(course, made):
     assert [replace(row, lot=0) for row in shown(course).rows] == before
 
 
+@ON_BOTH
 def test_results_of_one_person_recorded_at_once(course, made):
     results = [measure(course, course.job("ada", source=b"// %d" % i), 100.0 * i) for i in range(1, 7)]
     with ThreadPoolExecutor(4) as pool:

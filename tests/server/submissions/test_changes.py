@@ -20,8 +20,6 @@ from tests.server.course import AFTER_ANY_PAUSE, NOW, check_result, step_of
 from tests.server.databases import ON_BOTH, ON_POSTGRESQL
 from worker.contract.messages import CPU_QUEUE
 
-pytestmark = ON_BOTH
-
 
 def graded(made: Sessions, job: int, verdict: Verdict = Verdict.DATA_RACE) -> None:
     with made.begin() as session:
@@ -40,6 +38,7 @@ def given_up(made: Sessions, job: int) -> None:
         record(made, result)
 
 
+@ON_BOTH
 def test_what_failed_by_our_fault_is_graded_again_with_attempts_of_its_own(course, made):
     old = course.job("ada")
     given_up(made, old)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from typing import Any
 
+import pytest
 from sqlalchemy import select, update
 
 from kernels.rendering.page.report_page import render_sections
@@ -12,7 +14,9 @@ from kernels.verdict import Verdict
 from server.accounts.models import ApiToken
 from server.bounded_work import bounded
 from server.courses.models import Role
+from server.fixed_part import MARK, FixedPart
 from server.grading.models import Job
+from server.http.page_around import PageAround
 from server.submissions.models import Mode
 from server.submissions.result import report
 from tests.server.databases import ON_BOTH, ON_SQLITE
@@ -23,8 +27,8 @@ from tests.server.submissions.test_page import RACE
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of, stranger
 
-TRANSACTIONS = 3
-"""Of a submission: who sends it, how often, and its rows."""
+TRANSACTIONS = 2
+"""Of a submission: who sends it, and its rows with the count of its person's requests."""
 
 
 @ON_BOTH
@@ -43,7 +47,7 @@ def test_a_submission_takes_few_statements_by_the_form_and_by_a_program(portal: 
             session.execute(update(ApiToken).values(used_at=None))
         return by_program(turn, "eve")
 
-    for send, status, most in ((by_form, 303, 11), (by_program, 202, 12), (by_stale_token, 202, 13)):
+    for send, status, most in ((by_form, 303, 9), (by_program, 202, 10), (by_stale_token, 202, 11)):
         for turn in range(3):
             with counted_queries(engine) as asked:
                 assert send(turn) == status
@@ -79,7 +83,7 @@ def test_a_graded_result_takes_few_statements(portal: Portal, ada: BrowserClient
     ada.page(f"/submissions/{name}")
     with counted_queries(engine) as asked:
         ada.page(f"/submissions/{name}")
-    assert (asked.transactions, len(asked.statements)) == (1, 5), "\n".join(asked.statements)
+    assert (asked.transactions, len(asked.statements)) == (1, 3), "\n".join(asked.statements)
 
 
 @ON_SQLITE
@@ -112,6 +116,28 @@ def test_a_result_is_rendered_once_and_never_for_a_stranger(portal: Portal, ada:
 
 
 @ON_SQLITE
+def test_a_compressed_result_is_the_page_of_its_reader(portal: Portal, ada: BrowserClient):
+    name, job = handed_in(portal.course, "ada", Mode.RANK)
+    graded(portal.course, job, **RACE)
+    pages = []
+    for client in (ada, client_of(portal, "tom", Role.ASSISTANT)) * 2:
+        packed = client.get(f"/submissions/{name}", headers={"Accept-Encoding": "gzip"})
+        assert packed.headers["Content-Encoding"] == "gzip"
+        pages.append(_fixed(gzip.decompress(packed.get_data()).decode()))
+        assert pages[-1] == _fixed(client.page(f"/submissions/{name}"))
+    assert pages[:2] == pages[2:]
+    assert ["/staff/gpu/regrade" in page for page in pages[:2]] == [False, True]
+
+
+@pytest.mark.parametrize("around", [MARK, f"<p>Größe{MARK}</p>", f"{'a' * 70_000}{MARK}{'a' * 70_000}"])
+@pytest.mark.parametrize("content", ["", "é", "a" * 200_000])
+def test_a_page_around_a_fixed_part_is_one_gzip_file(around: str, content: str):
+    answer = PageAround(around, FixedPart.of(content))
+    assert gzip.decompress(answer.gzipped()) == answer.get_data()
+    assert answer.get_data().decode() == around.replace(MARK, content)
+
+
+@ON_SQLITE
 def test_a_result_that_failed_to_render_is_rendered_again(portal: Portal, ada: BrowserClient, monkeypatch):
     left, rendered = [MemoryError()] * 3, list[int]()
 
@@ -139,7 +165,8 @@ def _fixed(page: str) -> str:
 
 
 def test_only_the_reports_that_were_shown_last_are_kept():
-    shown = report.ShownReport(Verdict.ACCEPTED, "x" * 1_000, None, (), measured=False, marks="[]")
+    part = FixedPart.of("x" * 1_000)
+    shown = report.ShownReport(Verdict.ACCEPTED, "", part, None, (), measured=False, marks="[]")
     kept = report.KeptReports(5_000)
     for key in range(10):
         kept.keep(b"%d" % key, shown)

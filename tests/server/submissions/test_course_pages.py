@@ -184,6 +184,7 @@ def test_a_moment_in_a_table_is_told_whole_where_it_is_pointed_at(portal: Portal
         assert ">01 Jul 2019, 09:05</time>" in day(this_year.replace(year=2019))
 
 
+@pytest.mark.one_in(4, "a quarter of the rules")
 @pytest.mark.parametrize(
     ("values", "said"),
     [
@@ -339,6 +340,7 @@ def test_a_course_that_is_over_can_be_read_and_takes_nothing(portal: Portal, ada
     assert handed_in(portal) == []
 
 
+@pytest.mark.one_in(3, "a third of the addresses")
 @pytest.mark.parametrize("slug", ["%00", "a%20b", "GPU", "ä", "x" * 3000, "%ff"])
 def test_odd_addresses_are_simply_not_there(portal: Portal, ada: BrowserClient, slug):
     for path in (f"/courses/{slug}/", f"/courses/gpu/{slug}/", f"/courses/{slug}/{slug}/starter.cu"):

@@ -49,8 +49,7 @@ def again(course: ACourse, job: int) -> int:
             submission=row.submission_id,
         )  # fmt: skip
         queued = queue_job(session, work, NOW)
-        session.flush()
-        return queued.id
+        return queued.job
 
 
 def test_each_persons_own_stand_in_the_order_in_which_they_came(course, made):

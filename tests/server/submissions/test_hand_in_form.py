@@ -48,6 +48,7 @@ def test_a_form_without_a_key_of_ours_is_handed_in_all_the_same(portal: Portal, 
     assert len(handed_in(portal)) == 4
 
 
+@pytest.mark.one_in(3, "a third")
 @pytest.mark.parametrize(
     ("fields", "code", "said"),
     [

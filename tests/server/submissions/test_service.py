@@ -23,8 +23,6 @@ from tests.server.course import NOW, SOURCE, SUBMITTED, ACourse, later
 from tests.server.databases import ON_BOTH
 from worker.contract.fleet import WorkerRecord, WorkerState
 
-pytestmark = ON_BOTH
-
 
 def count(made: Sessions, table: type) -> int:
     with made.begin() as session:
@@ -63,6 +61,7 @@ def test_a_key_that_was_used_for_something_else_is_refused(course, made, other):
     assert count(made, Submission) == 1
 
 
+@ON_BOTH
 def test_of_many_requests_at_once_one_is_accepted_and_all_are_told_of_it(course, made):
     person = course.person("ada")
     together = threading.Barrier(6)
@@ -77,6 +76,7 @@ def test_of_many_requests_at_once_one_is_accepted_and_all_are_told_of_it(course,
     assert count(made, Submission) == count(made, Job) == count(made, Step) == 1
 
 
+@ON_BOTH
 def test_a_source_that_many_hand_in_at_once_is_kept_once(course, made):
     people = [course.person(f"p{i}") for i in range(6)]
     together = threading.Barrier(6)

@@ -33,7 +33,7 @@ def task(
     return Task(
         course="gpu", course_title="GPU", time_zone="UTC", slug=slug, title=slug, points=1.0, device_class=device_class,
         metric=Metric.GFLOPS, opens_at=None, listed=True, deadlines=deadlines, usual=deadlines, extra_attempts=0,
-        grade=Grade(counted), best=counted, entries=(),
+        grade=Grade(counted), entries=(),
     )  # fmt: skip
 
 

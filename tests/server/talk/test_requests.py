@@ -102,6 +102,7 @@ def test_only_the_owner_asks_and_only_staff_of_the_course_answer(
     assert answers(portal) == [None]
 
 
+@pytest.mark.one_in(2, "every second")
 @pytest.mark.parametrize("what", ["check", "ungraded", "archived", "empty", "long"])
 def test_what_cannot_be_asked_is_not_stored(portal: Portal, ada: BrowserClient, what: str) -> None:
     mode = Mode.CHECK if what == "check" else Mode.RANK

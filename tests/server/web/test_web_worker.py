@@ -119,6 +119,7 @@ def _bare(
         process.wait(60)
 
 
+@pytest.mark.one_in(2, "two of three")
 @pytest.mark.parametrize(
     ("sent", "status", "told"),
     [
@@ -228,6 +229,7 @@ def _greedy(path: str) -> bytes:
     return f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: tilelab=greedy\r\n\r\n".encode()
 
 
+@pytest.mark.one_in(2, "one kind of clients")
 @pytest.mark.parametrize(("seconds", "status"), [(60.0, b"200"), (0.4, b"429")], ids=["follows", "refused"])
 def test_a_client_with_more_requests_than_its_threads_waits_for_itself(tmp_path_factory, tmp_path, seconds, status):
     go = tmp_path / "go"

@@ -74,6 +74,7 @@ def test_standard_input_is_a_file_too():
     assert result.stdout.startswith("standard input: rejected")
 
 
+@pytest.mark.long("the short suite gives seeds, and grades with new ones")
 def test_seeds_are_new_each_time_unless_given(rejected):
     seeds = [json.loads(run(rejected, "--json").stdout)["seed"] for _ in range(2)]
     assert seeds[0] != seeds[1]

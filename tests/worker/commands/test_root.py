@@ -24,6 +24,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.one_in(4, "one of four verbs")
 @pytest.mark.parametrize(
     ("package", "words"),
     [
@@ -77,6 +78,7 @@ def test_the_help_loads_nothing_of_the_server():
     assert " up " in done.stdout
 
 
+@pytest.mark.one_in(3, "two of five verbs")
 @pytest.mark.parametrize(
     "words", [["--help"], ["worker", "--help"], ["experiment", "--help"], ["serve", "--help"], ["admin", "--help"]]
 )

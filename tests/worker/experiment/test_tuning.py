@@ -178,6 +178,7 @@ def test_points_that_cannot_run_are_results_and_cost_nothing(tmp_path, machines)
     assert all(a % 2 == 0 for a, _ in found.measured)
 
 
+@pytest.mark.one_in(2, "one of two")
 @pytest.mark.parametrize("stop_after", [60, 10**9])
 def test_a_search_that_goes_on_has_a_gpu(tmp_path, machines, monkeypatch, capsys, stop_after):
     """Refused points have results, but don't use the budget. A search makes all its choices again."""
@@ -227,6 +228,7 @@ def test_run_searches_and_its_report_has_the_best_point(tmp_path, machines):
     assert "Best: A=9, B=4" in (tmp_path / "out" / "report.html").read_text("utf-8")
 
 
+@pytest.mark.long("the short suite has a search without counts by the energy")
 def test_without_counts_every_choice_is_measured(tmp_path, machines):
     found = machines()
     manifest, folder = begun(tmp_path, FILE + "[measure]\ncounts = false\n")

@@ -141,6 +141,7 @@ def test_a_part_that_does_not_end_is_killed(patience, signals):
         assert "tilelab: one was killed" in watched.lines
 
 
+@pytest.mark.long("the short suite has parts that don't end")
 def test_parts_that_wait_for_their_next_start_do_not_hold_up_the_end():
     with supervising(
         {"name": "one", "command": ["false"]}, {"name": "two", "command": python(STAYS), "after": ["one"]}

@@ -67,6 +67,7 @@ def test_a_worker_that_fails_its_self_test_starts_no_slot_and_says_why(redis_url
         assert board.record() is None
 
 
+@pytest.mark.long("the short suite has a worker that tests itself, and one that is stopped")
 def test_a_worker_is_on_the_board_while_it_tests_itself_and_can_be_stopped(redis_url, board):
     with working(redis_url, test="endless") as watched:
         first = board.state(WorkerState.STARTING)
@@ -89,6 +90,7 @@ def test_a_worker_ends_when_it_is_idle_and_not_during_a_step(redis_url, board, s
         assert board.record() is None
 
 
+@pytest.mark.long("the short suite has a worker that faults take out, and one that ends idle")
 def test_an_idle_worker_that_took_itself_out_ends_with_the_reason(redis_url, board):
     with working(redis_url, idle=1.0, faults=1, command=DIES) as watched:
         assert watched.ends() == 3
@@ -194,6 +196,7 @@ def test_faults_in_a_row_take_the_worker_out_until_it_is_resumed(redis_url, boar
 TOO_LONG = f"fault {FAILURES[Failure.TIME]} (no response after 120 s)"
 
 
+@pytest.mark.long("the short suite takes out a worker that is unfit")
 def test_what_was_handed_in_takes_no_worker_out_that_is_fit(redis_url, board, server):
     with working(redis_url, faults=3) as watched:
         for job in range(3):
@@ -229,6 +232,7 @@ def test_a_slot_that_only_dies_takes_the_worker_out_and_says_how(redis_url, boar
         assert re.fullmatch(r"cpu-0 .* 3 .*: exit code 1, no library", record.reason)
 
 
+@pytest.mark.long("the short suite has a worker that is out, and a Redis that is away")
 def test_a_worker_that_is_out_stays_out_when_redis_forgets_everything(redis_url, board):
     with working(redis_url, faults=2, command=DIES):
         board.state(WorkerState.OUT)

@@ -54,6 +54,7 @@ def test_a_right_kernel_is_measured_and_every_repeat_verified(right):
     assert (response.occupancy.threads, response.occupancy.blocks_per_sm) == (256, 8)
 
 
+@pytest.mark.one_in(3, "one of three")
 @pytest.mark.parametrize(
     ("text", "verdict"),
     [

@@ -49,6 +49,7 @@ def numbers(running, count):
     return list(map(int, running.measure(request("numbers", count)).ptx_digests))
 
 
+@pytest.mark.long("the short suite uses each spare once")
 def test_every_question_gets_numbers_that_nobody_has_seen():
     seen: list[int] = []
     told: list[int] = []
@@ -64,6 +65,7 @@ def test_every_question_gets_numbers_that_nobody_has_seen():
     assert told == [*range(1, 51), *range(1, 51)]
 
 
+@pytest.mark.long("the short suite has a spare that is warm")
 def test_a_question_costs_little():
     with Runner(None, runners.PREPARE) as running:
         seconds = [float(each) for each in running.measure(request("seconds", 500)).ptx_digests]
@@ -125,6 +127,7 @@ def test_one_that_hangs_is_killed_at_the_wall_limit():
     assert time.monotonic() - started < 20
 
 
+@pytest.mark.one_in(3, "two of five ends")
 @pytest.mark.parametrize(
     ("order", "kind", "words"),
     [
@@ -176,6 +179,7 @@ def test_no_process_starts_that_nothing_needs():
         assert len(numbers(waiting.take(), 1)) == 2
 
 
+@pytest.mark.long("the short suite has one that died while it waited")
 def test_one_that_was_used_and_left_is_cleared_up(probe):
     with Spares(None, runners.PREPARE, ahead=1) as waiting:
         used = waiting.take()

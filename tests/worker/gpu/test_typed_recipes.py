@@ -52,6 +52,7 @@ def changed(number: Matrix, kind: ElementType) -> Matrix:
     return other
 
 
+@pytest.mark.one_in(2, "every second type")
 @linux
 @every
 def test_device_and_numpy_agree_on_every_bit(types: ProductTypes) -> None:
@@ -111,6 +112,7 @@ def test_both_alternatives_of_a_permutation_have_all_digits(types: ProductTypes)
         assert found.max() < 2.0**recipe.digits
 
 
+@pytest.mark.one_in(4, "a quarter of the types")
 @linux
 @each_pair
 def test_the_right_product_passes_and_no_other(types: ProductTypes, kind: InputKind) -> None:
@@ -143,6 +145,7 @@ def test_numbers_that_are_no_integers_are_found(types: ProductTypes) -> None:
     assert (found.count, found.element, found.right) == (5, (2, 6), ran.right[2, 6])
 
 
+@pytest.mark.one_in(3, "a third of the pairs of a type and a kind")
 @linux
 @each_result
 @pytest.mark.parametrize("kind", KINDS[1:])
@@ -155,6 +158,7 @@ def test_what_was_never_written_is_found(types: ProductTypes, kind: InputKind) -
     assert found.unwritten == (types.result.bytes >= 4)
 
 
+@pytest.mark.one_in(3, "a third of the pairs of a type and a kind")
 @every
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_rounded_operand_shows_in_the_product(types: ProductTypes, kind: InputKind) -> None:

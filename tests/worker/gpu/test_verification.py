@@ -32,6 +32,7 @@ RIGHT = Verified()
 each_layout = pytest.mark.parametrize("layouts", some_of(LAYOUTS, 4, " ".join, "the short suite has all rows"))
 
 
+@pytest.mark.one_in(2, "integers of one side, and permutations")
 @each_layout
 @pytest.mark.parametrize("kind", [*INTEGERS, InputKind.PERMUTATION])
 def test_the_right_product_passes(kind: InputKind, layouts) -> None:
@@ -40,6 +41,7 @@ def test_the_right_product_passes(kind: InputKind, layouts) -> None:
         assert ran.verified(vector=2**63 - 1 - number) == RIGHT, shape
 
 
+@pytest.mark.one_in(5, "two of six vectors and layouts")
 @pytest.mark.parametrize("layout", [ROW, COLUMN])
 @pytest.mark.parametrize("vector", [0, 1, 2**63 - 1])
 def test_a_product_is_checked_with_the_whole_vector(vector: int, layout) -> None:
@@ -58,6 +60,7 @@ def test_a_product_is_checked_with_the_whole_vector(vector: int, layout) -> None
     assert (held[inner.size :][: len(a)] == a @ inner).all()
 
 
+@pytest.mark.one_in(2, "integers of one side")
 @each_layout
 @pytest.mark.parametrize("kind", INTEGERS)
 def test_one_element_next_to_the_right_one_is_found_and_named(kind: InputKind, layouts) -> None:
@@ -70,6 +73,7 @@ def test_one_element_next_to_the_right_one_is_found_and_named(kind: InputKind, l
         assert ran.wrong() == Wrong(1, at, float(wrong[at]), float(ran.right[at]), lines=True)
 
 
+@pytest.mark.one_in(3, "a third of the numbers")
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 0.5, 2.0**27 + 16, 3e38, 1e-40])
 def test_what_is_no_such_integer_is_found(bad: float) -> None:
     ran = Ran(product(InputKind.INTEGERS_LEFT, (9, 12, 10)))
@@ -105,6 +109,7 @@ def test_an_output_that_nobody_wrote_is_told_as_such(kind: InputKind) -> None:
     assert found.count == (24 if kind is InputKind.PERMUTATION else 3)
 
 
+@pytest.mark.one_in(2, "integers of one side, and permutations")
 @pytest.mark.parametrize("kind", [*INTEGERS, InputKind.PERMUTATION])
 def test_old_zero_and_rearranged_outputs_are_found(kind: InputKind) -> None:
     ran = Ran(product(kind, (12, 30, 12)), seed=6)
@@ -176,6 +181,7 @@ def test_a_rounded_operand_makes_permuted_outputs_wrong(seed: int) -> None:
     assert found.count == ran.right.size, dense
 
 
+@pytest.mark.one_in(3, "a third of the shapes and layouts")
 @pytest.mark.parametrize(
     ("shape", "section", "out"),
     [((1, 1), 1, (1, 1)), ((1000, 1), 64, (16, 1)), ((30, 41), 41, (30, 1)), ((12, 20), 10, (12, 2)),
@@ -197,6 +203,7 @@ def test_sums(shape, section, out, layout) -> None:
     assert (found.count, found.element, found.unwritten) == (ran.right.size, (0, 0), True)
 
 
+@pytest.mark.one_in(3, "a third of the shapes and layouts")
 @pytest.mark.parametrize("layouts", [(ROW, ROW), (COLUMN, ROW), (ROW, COLUMN), (COLUMN, COLUMN)])
 @pytest.mark.parametrize("shape", [(1, 1), (33, 70), (1, 9), (9, 1)])
 def test_transposes(shape: tuple[int, int], layouts) -> None:
@@ -218,6 +225,7 @@ def test_of_an_analysis_only_the_output_is_free() -> None:
     assert ran.verified().changed == {"A": Damage(1, 19, 29)}
 
 
+@pytest.mark.one_in(2, "one layout")
 @pytest.mark.parametrize("layout", [ROW, COLUMN])
 def test_an_input_that_was_written_to_is_found(layout) -> None:
     ran = Ran(product(InputKind.INTEGERS_LEFT, (6, 1100, 4), (layout, ROW, ROW)))
@@ -240,6 +248,7 @@ def test_a_zero_that_became_minus_zero_was_written() -> None:
     assert ran.judge.changed(ran.given["B"], ran.memories["B"]) == Damage(1, at // 2, at % 2)
 
 
+@pytest.mark.one_in(2, "every second place")
 @pytest.mark.parametrize(
     ("zone", "at", "expected"),
     [(1, 0, (1, 0)), (1, GUARD_WORDS - 1, (1, GUARD_WORDS - 1)), (0, GUARD_WORDS - 1, (-1, 0)),

@@ -89,6 +89,7 @@ def test_a_redis_that_hangs_for_longer_than_a_lease_costs_no_result(redis_of_our
     assert server.record().ticket == ticket
 
 
+@pytest.mark.long("the short suite has restarts while it is idle")
 def test_a_slot_that_starts_before_redis_waits_for_it(redis_of_our_own, server, tmp_path):
     redis_of_our_own.kill()
     with Slot(redis_of_our_own.url, tmp_path) as slot:
@@ -104,12 +105,14 @@ def test_a_slot_that_starts_before_redis_waits_for_it(redis_of_our_own, server, 
     assert redis_of_our_own.url.split(":")[2].split("@")[0] not in slot.log.read_text()
 
 
+@pytest.mark.long("the short suite sends results again in test_outbox.py")
 def test_a_result_that_the_recorder_took_and_lost_comes_again(server, slot):
     server.send(message("ok"))
     lost = until(server.take)
     assert server.record() == lost
 
 
+@pytest.mark.long("the short suite has it without processes in test_outbox.py")
 def test_while_results_wait_to_be_recorded_no_copies_pile_up(server, slot):
     server.send(message("ok"))
     until(lambda: server.waiting("results"))

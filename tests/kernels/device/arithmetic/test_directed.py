@@ -24,6 +24,7 @@ def operands(opcode: str, type_name: str, lanes: int, seed: int) -> tuple[np.nda
     return arrays(type_name, lanes, 1 if opcode in ("sqrt", "rcp") else 2, seed)
 
 
+@pytest.mark.one_in(5, "a fifth of the pairs of an operation and a mode")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("opcode", PLAIN)
 def test_float32_equals_the_processor_in_that_mode(opcode, mode):
@@ -33,6 +34,7 @@ def test_float32_equals_the_processor_in_that_mode(opcode, mode):
     assert differences(run(f"{opcode}.{mode}.f32", *given), wanted) == 0
 
 
+@pytest.mark.one_in(5, "a fifth of the pairs of an operation and a mode")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("opcode", PLAIN)
 def test_float64_equals_the_processor_in_that_mode(opcode, mode):
@@ -42,6 +44,7 @@ def test_float64_equals_the_processor_in_that_mode(opcode, mode):
     assert differences(run(f"{opcode}.{mode}.f64", *given), wanted) == 0
 
 
+@pytest.mark.one_in(5, "a fifth of the pairs of a type and a mode")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("source", ["f64", "s32", "u32", "s64", "u64"])
 def test_conversion_to_float32_equals_the_processor_in_that_mode(source, mode):

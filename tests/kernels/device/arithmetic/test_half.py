@@ -45,6 +45,7 @@ EXACT: dict[str, Callable[..., Fraction]] = {
 }
 
 
+@pytest.mark.one_in(3, "a third of the operations")
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("opcode", EXACT)
 def test_every_finite_lane_is_rounded_once(opcode, name):
@@ -69,6 +70,7 @@ def test_pairs_are_two_elements(name):
         assert differences(run(f"fma.rn.{name}", *elements[:3]), elements[3]) == 0
 
 
+@pytest.mark.one_in(3, "a third of the types")
 @pytest.mark.parametrize("source", ["f32", "f64", "s32", "u64"])
 @pytest.mark.parametrize("name", FORMATS)
 def test_conversion_rounds_once(name, source):

@@ -122,6 +122,7 @@ def test_dot_products_of_bytes(left, right):
     check(f"dp2a.hi.{left}.{right}", lambda a, b, c: half(a, b, c, 2))
 
 
+@pytest.mark.one_in(5, "a fifth of the pairs of types")
 @pytest.mark.parametrize("result", ["u8", "s8", *TYPES])
 @pytest.mark.parametrize("source", ["u8", "s8", *TYPES])
 def test_conversion_between_integers(result, source):
@@ -135,6 +136,7 @@ def test_conversion_between_integers(result, source):
 ROUND: dict[str, Callable[[float], int]] = {"rni": round, "rzi": math.trunc, "rmi": math.floor, "rpi": math.ceil}
 
 
+@pytest.mark.one_in(5, "a fifth of the pairs of types and modes")
 @pytest.mark.parametrize("rounding", ROUND)
 @pytest.mark.parametrize("source", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("result", ["u8", "s8", *TYPES])

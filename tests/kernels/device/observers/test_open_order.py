@@ -71,6 +71,7 @@ def test_an_update_whose_old_value_is_dropped_orders_nothing(device, body, grid)
     ]
 
 
+@pytest.mark.one_in(2, "every second")
 @pytest.mark.parametrize(
     "body",
     [

@@ -33,6 +33,7 @@ def _form(opcode: str) -> Multiplication:
     return form
 
 
+@pytest.mark.one_in(4, "a quarter; the products of a GPU are there for each opcode")
 @pytest.mark.parametrize(
     "kinds", _ALL, ids=lambda kinds: f"{kinds.d}-{kinds.a}-{kinds.b}-{kinds.saturates}-{kinds.combine}-{kinds.block}"
 )
@@ -77,6 +78,7 @@ def _published(kinds: Kinds, a: list[int], b: list[int], c: int) -> int:
         return int(np.float64(result).astype(np.float32).view(np.uint32))
 
 
+@pytest.mark.one_in(3, "the products of a GPU are there for each opcode")
 @pytest.mark.parametrize(
     "kinds", [each for each in _ALL if not each.block and (each.eights or each.a in {"f16", "bf16", "tf32"})], ids=str
 )
@@ -105,6 +107,7 @@ def test_whole_numbers_take_the_short_way_to_the_same_bits() -> None:
     assert (long[:-1] == short).all()
 
 
+@pytest.mark.one_in(2, "every second opcode")
 @pytest.mark.parametrize("opcode", list(opcodes()))
 def test_a_product_is_that_of_a_gpu(opcode: str) -> None:
     form = _form(opcode)

@@ -109,6 +109,7 @@ STORIES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(4, "a quarter of the orders")
 @pytest.mark.parametrize("story", STORIES, ids=str)
 def test_a_story(device, story):
     story.check(device)

@@ -62,6 +62,7 @@ def _assembly(opcode: str) -> str:
     return f'asm volatile("{opcode} {operands}, %{count + 1};" : {outputs} : {address}, "r"(n) : "memory"); {kept};'
 
 
+@pytest.mark.one_in(2, "one of two")
 @linux
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 def test_a_matrix_takes_the_requests_of_the_machine_code(architecture):
