@@ -26,6 +26,7 @@ from zipfile import ZipFile
 
 import yaml
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -194,10 +195,10 @@ def record(clones: Sequence[Path]) -> str:
         for advisory in _osv_files(clone):
             for affected in advisory.get("affected", ()):
                 package = affected.get("package", {})
-                key = (package.get("ecosystem", ""), package.get("name", ""))
+                key = (package.get("ecosystem", ""), _name_in_lock(package))
                 as_of[key[0]] = max(as_of.get(key[0], ""), day)
                 if key in names and not advisory.get("withdrawn"):
-                    found[f"{advisory['id']} {key[1]}"] = _recorded(advisory, affected)
+                    found[f"{advisory['id']} {key[1]}"] = _recorded(advisory, affected, key[1])
     days = {name: as_of.get(name) for name in (PYPI, NPM)}
     lines = ",\n".join(json.dumps(found[key]) for key in sorted(found))
     return f'{{"as_of": {json.dumps(days)},\n"advisories": [\n{lines}\n]}}\n'
@@ -217,12 +218,18 @@ def _osv_files(clone: Path) -> Iterator[Mapping[str, Any]]:
                 yield content
 
 
-def _recorded(advisory: Mapping[str, Any], affected: Mapping[str, Any]) -> dict[str, Any]:
+def _name_in_lock(package: Mapping[str, str]) -> str:
+    """GitHub's database has names as their projects write them, such as Jinja2."""
+    name = package.get("name", "")
+    return canonicalize_name(name) if package.get("ecosystem") == PYPI else name
+
+
+def _recorded(advisory: Mapping[str, Any], affected: Mapping[str, Any], name: str) -> dict[str, Any]:
     """What the audit needs. Versions are listed only where no range can be compared."""
     ranges = [each["events"] for each in affected.get("ranges", ()) if each["type"] in {"ECOSYSTEM", "SEMVER"}]
     text = advisory.get("summary") or advisory.get("details") or ""
     return {
-        "id": advisory["id"], "ecosystem": affected["package"]["ecosystem"], "name": affected["package"]["name"],
+        "id": advisory["id"], "ecosystem": affected["package"]["ecosystem"], "name": name,
         "summary": " ".join(text.split())[:100], "ranges": ranges,
         "versions": [] if ranges else affected.get("versions", []),
     }  # fmt: skip
@@ -238,10 +245,14 @@ def recorded() -> str:
 
 
 def fits(licence: str) -> bool:
-    """Whether an expression allows our use: one side of OR, each side of AND."""
-    return any(
-        all(part.strip("() ") in ALLOWED for part in side.split(" AND ")) for side in licence.strip("()").split(" OR ")
-    )
+    """Whether an expression allows our use: one side of OR, each side of AND, parentheses first."""
+    while inner := re.search(r"\(([^()]*)\)", licence):
+        licence = licence.replace(inner[0], "MIT" if _fits(inner[1]) else "none")
+    return _fits(licence)
+
+
+def _fits(licence: str) -> bool:
+    return any(all(part.strip() in ALLOWED for part in side.split(" AND ")) for side in licence.split(" OR "))
 
 
 def known_licences() -> dict[tuple[str, str], str]:
@@ -276,7 +287,7 @@ def declared_licences() -> dict[tuple[str, str], str]:
             seen |= set(pinned(lock))
             for metadata in _downloaded(lock):
                 if licence := declared(metadata):
-                    found[PYPI, re.sub(r"[-_.]+", "-", metadata["Name"]).lower()] = licence
+                    found[PYPI, canonicalize_name(metadata["Name"])] = licence
     return found
 
 

@@ -55,7 +55,9 @@ def test_npm_packages_have_the_licences_of_their_lock_files():
     ("licence", "fit"),
     [
         ("MIT", True), ("GPL-3.0-only OR MIT", True), ("(Apache-2.0 AND MIT) OR GPL-2.0-only", True),
-        ("MIT AND AGPL-3.0-only", False), ("GPL-2.0-or-later", False), ("unknown", False), ("", False),
+        ("(MIT OR GPL-3.0-only) AND ISC", True), ("(MIT OR GPL-3.0-only) AND AGPL-3.0-only", False),
+        ("GNU General Public License v3 (GPLv3)", False), ("MIT AND AGPL-3.0-only", False),
+        ("GPL-2.0-or-later", False), ("unknown", False), ("", False),
     ],
 )  # fmt: skip
 def test_licences_that_fit(licence, fit):
@@ -124,7 +126,7 @@ def test_a_database_is_recorded_for_locked_packages_alone(tmp_path, monkeypatch)
             "package": {"ecosystem": PYPI, "name": name},
             "ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}]}],
         }
-        for name in ("flask", "never-locked")
+        for name in ("Flask", "never-locked")
     ]
     for name, more in {"A-1": {}, "A-2": {"withdrawn": "2026-01-01T00:00:00Z"}}.items():
         (clone / f"{name}.json").write_text(json.dumps({"id": name, "summary": "s\nt", "affected": affected, **more}))
