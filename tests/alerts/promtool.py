@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 import subprocess
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -19,6 +20,9 @@ _SHA256 = {
     "aarch64": "ca131aa102390083398afbc80be9c8dd1dda78f9f92154fc00df8f7f1f4556e9",
 }
 """Of the package in Debian 12, by the machine's architecture."""
+
+_SECONDS = 90.0
+"""Of one call of apt, which waits for minutes if a firewall drops its packets."""
 
 
 class NoPromtool(RuntimeError):
@@ -52,8 +56,10 @@ def _package() -> Path:
 
 
 def _apt(words: list[str]) -> bool:
-    done = subprocess.run(["apt-get", "--quiet", *words], cwd=_FOLDER, capture_output=True, check=False)
-    return done.returncode == 0
+    command = ["apt-get", "--quiet", *words]
+    with suppress(subprocess.TimeoutExpired):
+        return subprocess.run(command, cwd=_FOLDER, capture_output=True, check=False, timeout=_SECONDS).returncode == 0
+    return False
 
 
 def _unpack(package: Path) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.alerts import promtool as tool
 from tests.alerts.failures import FAILURES, record
 from tests.alerts.promtool import NoPromtool, promtool
 from tests.alerts.recording import FILE, MINUTES, RULES, as_text, evaluated
+from tests.marks import linux
 
 SOON = MINUTES["before"] + 21
 """Once every alert has waited that fires within 10 minutes, and what was counted at the failure is not forgotten."""
@@ -39,6 +42,20 @@ BY_MINUTE = {
     name: {MINUTES["before"]: [], LATE.get(name, SOON): alerts, MINUTES["after"]: []}
     for name, alerts in EXPECTED.items()
 }
+
+
+@linux
+def test_a_network_that_never_answers_does_not_hold_the_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    apt = tmp_path / "apt-get"
+    apt.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
+    apt.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(tool, "_FOLDER", tmp_path / "build")
+    monkeypatch.setattr(tool, "_SECONDS", 0.1)
+    began = time.monotonic()
+    with pytest.raises(NoPromtool):
+        promtool.__wrapped__()
+    assert time.monotonic() - began < 30
 
 
 @pytest.fixture(scope="module")
