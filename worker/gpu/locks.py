@@ -129,7 +129,7 @@ class SlotLock:
         return True
 
     def release(self) -> None:
-        """Let the other slot measure."""
+        """Let another slot measure."""
         if self._file is not None:
             fcntl.flock(self._file, fcntl.LOCK_UN)
 

@@ -46,7 +46,7 @@ def test_a_machine_gives_all_that_it_has():
 
 
 def test_a_worker_can_lock_its_gpus(tmp_path):
-    """Both slots of a GPU belong to one lock, and one self-test."""
+    """All slots of a GPU belong to one lock, and one self-test."""
     slots = plan(Wish(), [gpu(0), gpu(1)], 4)
     assert gpus_of(slots) == [gpu(0), gpu(1)]
     assert [name for name, _ in DeviceTests(slots, "sm_90", tmp_path)._devices()] == ["GPU 0", "GPU 1"]
