@@ -116,9 +116,9 @@ RIGHT_WITH_TILES = first_of_each(
         (each for number, expected in enumerate(RIGHT) for each in launches_of(number, expected)),
         key=lambda each: each[0].slow,
     ),
-    lambda each: large_header_of(each[0]) or RIGHT.index(each[0]) // 96,
+    lambda each: large_header_of(each[0]) or RIGHT.index(each[0]) // 32,
     lambda each: "-".join(map(str, filter(None, (each[0].name, *each[1:])))),
-    "the short suite has one of 96 right kernels, at one tile, and one of each large header",
+    "the short suite has one of 32 right kernels, at one tile, and one of each large header",
 )
 
 
