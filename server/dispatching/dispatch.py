@@ -17,7 +17,8 @@ from server.grading.attempts import begin, ticket_of
 from server.grading.changed_check import ChangedCheck, unpack_changed
 from server.grading.models import JobKind, Step, StepState
 from server.grading.queue_order import IN_FLIGHT, QUEUED, advance
-from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage
+from worker.contract.fleet import SLOTS_OF_A_GPU
+from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage, gpu_queue
 
 WITHOUT_WORKERS = 2
 """Messages sent to a queue without known workers: a worker may be there whose record is lost."""
@@ -43,12 +44,14 @@ def room(slots: int, sent: int) -> int:
     return max(0, (2 * slots if slots else WITHOUT_WORKERS) - sent)
 
 
-def room_for_experiments(slots: int, under_way: int) -> int:
+def room_for_experiments(slots: int, under_way: int, *, on_gpu: bool = False) -> int:
     """Steps of experiments that a queue still takes. Of two or more slots, one stays free for submissions.
 
     So a submission waits at most for the point that runs on the only slot. No point waits ahead of it in the broker.
+    The slots of a GPU take turns, so of each three, another one stays free: submissions get most of the GPU's time.
     """
-    return max(0, max(1, slots - 1) - under_way)
+    free = 1 + (slots // len(SLOTS_OF_A_GPU) if on_gpu else 0)
+    return max(0, max(1, slots - free) - under_way)
 
 
 def take(session: Session, queue: str, slots: int, cap: int, now: datetime) -> list[Step]:
@@ -63,7 +66,8 @@ def take(session: Session, queue: str, slots: int, cap: int, now: datetime) -> l
     free = room(slots, _sent(session, queue))
     if not free:
         return []
-    experiments = room_for_experiments(slots, experiments_in_flight(session, queue))
+    under_way = experiments_in_flight(session, queue)
+    experiments = room_for_experiments(slots, under_way, on_gpu=queue.startswith(gpu_queue("")))
     chosen = choose(session, queue, min(cap, max(slots, 1)), free, now, experiments)
     if not chosen:
         return []

@@ -11,7 +11,7 @@ class PageAround(Response):
     """The part replaces MARK in the page."""
 
     def __init__(self, page: str, part: FixedPart) -> None:
-        before, _, after = (text.encode() for text in page.partition(MARK))
+        before, after = (text.encode() for text in page.split(MARK))
         self._around, self._part = (before, after), part
         super().__init__([before, part.content, after], mimetype="text/html")
 

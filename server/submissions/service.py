@@ -140,9 +140,10 @@ class _Target:
 
 def _accept(sessions: Sessions, submitted: SubmissionInput, now: datetime, most: _Most) -> Accepted:
     with sessions.begin() as session:
-        # The turn comes before all reads: they must see the person's earlier requests committed.
-        most.first(session)
+        # The turn comes before all reads: they must see the person's earlier requests committed. And before all writes,
+        # because a person is erased in this order.
         _wait_for_turn(session, submitted.person)
+        most.first(session)
         try:
             return _store(session, submitted, now, most)
         except NotAccepted as error:

@@ -5,13 +5,17 @@ A line has nothing that a client chose: the route is the rule that matched, and 
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
 import sys
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from logging.handlers import QueueHandler, QueueListener
+from queue import Full, Queue
 from secrets import token_hex
 from typing import Any, TextIO
 
@@ -23,6 +27,7 @@ from worker.contract.logging import about, context
 
 _ROUTE = "tilelab.route"
 _LONGEST_ADDRESS = 45  # of IPv6
+_MOST_WAITING, _END_SECONDS = 10_000, 1.0
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -79,16 +84,54 @@ class AccessLog:
         self._write(datetime.now(UTC), line)
 
     def _write(self, now: datetime, line: Mapping[str, object]) -> None:
-        at = now.isoformat(timespec="milliseconds")
-        self.logger.info(json.dumps({"at": at, "logger": self.logger.name, **context(), **line}))
+        self.logger.info(json.dumps({"at": _text(now), "logger": self.logger.name, **context(), **line}))
+
+
+def _text(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds")
+
+
+class Lines(QueueHandler):
+    """Lines for a thread that writes them, so that no request waits for who reads them.
+
+    If too many wait, lines are dropped. A line says how many.
+    """
+
+    queue: Queue[logging.LogRecord]
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(Queue(_MOST_WAITING))
+        self._dropped = 0
+        handler = logging.StreamHandler(stream)
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        QueueListener(self.queue, handler).start()
+        atexit.register(self._end)
+
+    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
+        """The line is whole already."""
+        return record
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        try:
+            self.queue.put_nowait(record)
+            if dropped := self._dropped:
+                line = json.dumps({"at": _text(datetime.now(UTC)), "logger": record.name, "dropped": dropped})
+                self.queue.put_nowait(logging.makeLogRecord({"msg": line}))
+                self._dropped = 0
+        except Full:
+            self._dropped += 1
+
+    def _end(self) -> None:
+        """Wait a moment for the last lines."""
+        until = time.monotonic() + _END_SECONDS
+        while self.queue.unfinished_tasks and time.monotonic() < until:
+            time.sleep(0.01)
 
 
 def access_logger(stream: TextIO | None = None) -> logging.Logger:
     """A logger whose lines are JSON, however other lines are written."""
     logger = logging.getLogger("access")
-    handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    logger.handlers[:] = [handler]
+    logger.handlers[:] = [Lines(stream or sys.stderr)]
     logger.propagate = False
     logger.setLevel(logging.INFO)
     return logger

@@ -11,7 +11,7 @@ from sqlalchemy.exc import OperationalError
 
 from kernels.verdict import Verdict
 from server.database.engine import DatabaseUnavailable, connect
-from server.dispatching.dispatch import take
+from server.dispatching.dispatch import room_for_experiments, take
 from server.dispatching.dispatcher import Dispatcher
 from server.dispatching.process_loop import CannotGoOn, Rounds
 from server.fleet.models import Worker
@@ -372,3 +372,11 @@ def test_what_may_pass_is_waited_for(scene, monkeypatch, code, waits):
     else:
         with pytest.raises(CannotGoOn, match="so it is"):
             rounds._round()
+
+
+@pytest.mark.parametrize(
+    ("slots", "on_gpu", "under_way", "room"),
+    [(0, True, 0, 1), (1, True, 0, 1), (3, False, 0, 2), (3, True, 0, 1), (3, True, 1, 0), (6, True, 0, 3)],
+)
+def test_experiments_leave_slots_to_submissions(slots: int, on_gpu: bool, under_way: int, room: int) -> None:
+    assert room_for_experiments(slots, under_way, on_gpu=on_gpu) == room

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select, text
 
 from kernels.wire import to_plain
+from server.accounts.limits import Limit, count_in
+from server.accounts.models import Person, RateCount
 from server.courses.models import SOURCE_BYTES, Assignment, Course, Role
 from server.database.engine import Sessions
 from server.fleet.models import Worker
@@ -20,7 +24,7 @@ from server.submissions.refusals import IdempotencyConflict, NoSuchAssignment, N
 from server.submissions.service import SubmissionInput, accept, latest_job
 from server.submissions.source import UnusableSource
 from tests.server.course import NOW, SOURCE, SUBMITTED, ACourse, later
-from tests.server.databases import ON_BOTH
+from tests.server.databases import ON_BOTH, ON_POSTGRESQL
 from worker.contract.fleet import WorkerRecord, WorkerState
 
 
@@ -74,6 +78,22 @@ def test_of_many_requests_at_once_one_is_accepted_and_all_are_told_of_it(course,
         found = set(pool.map(ask, range(6)))
     assert len(found) == 1
     assert count(made, Submission) == count(made, Job) == count(made, Step) == 1
+
+
+@ON_POSTGRESQL
+def test_a_submission_and_the_erasing_of_its_person_do_not_wait_for_each_other(course, made):
+    person, limit = course.person("ada"), Limit("submit", 20, timedelta(minutes=1))
+    submitted = SubmissionInput(person, course.assignment, SUBMITTED)
+    count_one = partial(count_in, limit=limit, subject=f"person {person}", now=NOW)
+    accept(made, submitted, NOW, first=count_one)
+    with ThreadPoolExecutor(1) as pool:
+        with made.begin() as session:
+            session.get(Person, person, with_for_update=True)
+            second = pool.submit(accept, made, submitted, NOW, first=count_one)
+            while not session.scalar(text("SELECT count(*) FROM pg_locks WHERE NOT granted")):
+                time.sleep(0.01)
+            session.execute(delete(RateCount))
+        assert second.result().submission.id
 
 
 @ON_BOTH

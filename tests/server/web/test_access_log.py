@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from queue import Queue
 from urllib.parse import quote
 
 import pytest
 
 from server.settings import AccessLogField, SettingError, read_settings
-from server.web.access_log import AccessLog, access_logger
+from server.web.access_log import AccessLog, Lines, access_logger
 from tests.services import tethered
 from tests.services.redis_server import free_port
 
@@ -103,12 +106,47 @@ def test_an_unknown_field_is_refused():
         read_settings({**NEEDED, "TILELAB_ACCESS_LOG": "person,cookie"})
 
 
+def waiting(log: AccessLog) -> Queue[logging.LogRecord]:
+    (handler,) = log.logger.handlers
+    assert isinstance(handler, Lines)
+    return handler.queue
+
+
+class Stalled(io.StringIO):
+    """A stream that nobody reads until `again` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.again = threading.Event()
+
+    def write(self, text: str) -> int:
+        self.again.wait(20)
+        return super().write(text)
+
+
+def test_no_request_waits_for_a_reader_that_stalls(monkeypatch):
+    monkeypatch.setattr("server.web.access_log._MOST_WAITING", 5)
+    stream = Stalled()
+    log = AccessLog(frozenset(), lambda _: None, access_logger(stream))
+    for _ in range(20):
+        log.ended("GET", {}, None)
+    stream.again.set()
+    waiting(log).join()
+    log.ended("GET", {}, None)
+    waiting(log).join()
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    dropped = sum(line.get("dropped", 0) for line in lines)
+    assert dropped >= 14
+    assert dropped + sum("ms" in line for line in lines) == 21
+
+
 @pytest.mark.parametrize("wanted", [set(), {"person"}, {"address"}, {"person", "address"}])
 def test_a_person_and_an_address_are_there_only_where_they_are_wanted(wanted):
     written = io.StringIO()
     log = AccessLog(frozenset(map(AccessLogField, wanted)), {"Bearer t0": 7}.get, access_logger(written))
     address = "192.0.2.1" + "x" * 100
     log.ended("GET", {"REMOTE_ADDR": address, "HTTP_AUTHORIZATION": "Bearer t0", "PATH_INFO": "/me"}, None)
+    waiting(log).join()
     line = json.loads(written.getvalue())
     assert line.keys() & {"person", "address"} == wanted
     assert line.get("person", 7) == 7

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 from worker.contract.measure_work import MeasureResponse
 from worker.gpu import measure_step, runner
@@ -23,7 +24,7 @@ from worker.gpu import measure_step, runner
 def install():
     """Before the runner's own modules are used."""
     for name, stand_in in (
-        ("Judge", lambda *_: object()),
+        ("Judge", lambda *_: Mock()),
         ("rehearse_judge", lambda *_: None),
         ("rehearse_library", lambda *_: None),
     ):
