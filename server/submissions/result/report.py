@@ -155,7 +155,8 @@ class ShownReport:
     def sections(self, worth: str, actions: Callable[[int | None], Markup]) -> Markup:
         """Make the sections for one request, with MARK for the rest. worth, actions: see ReportContext."""
         card = self.card.replace(WORTH, escape(safe(worth)), 1).replace(ACTIONS, actions(self.line), 1)
-        return Markup(card + MARK)  # noqa: S704 - rendered by our own templates
+        # the card may be Markup, which would escape a plain mark
+        return Markup(card) + Markup(MARK)  # noqa: S704 - rendered by our own templates
 
 
 def show_report(packed: bytes | None, verdict: Verdict, around: Around, *, staff: bool, earns: bool) -> ShownReport:
