@@ -117,7 +117,6 @@ class Job:
             answer = measured = self._measure(asked, self._judge, inputs)
             if not measured.lost:
                 # the answer takes a while to pack and to read
-                self._judge.release()
                 self._ask(FREE)()
         plain: dict[str, Any] = to_plain(answer)
         return plain
