@@ -155,7 +155,7 @@ def vulnerabilities(
             found.append(f"{each['name']}: {name} {each['summary']}")
         elif not (exception.get("reason") and isinstance(exception.get("until"), date)):
             found.append(f"{name}: its exception needs `reason` and a date `until`")
-        elif exception["until"] < date.today():  # noqa: DTZ011 - a day more or less is no matter
+        elif exception["until"] < date.today():  # noqa: DTZ011 - one day more or less changes nothing
             found.append(f"{name}: its exception ended on {exception['until']}")
     return found + [f"{name}: an exception that no locked package needs" for name in accepted.keys() - hit.keys()]
 

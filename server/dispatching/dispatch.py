@@ -18,7 +18,7 @@ from server.grading.changed_check import ChangedCheck, unpack_changed
 from server.grading.models import JobKind, Step, StepState
 from server.grading.queue_order import IN_FLIGHT, QUEUED, advance
 from worker.contract.fleet import SLOTS_OF_A_GPU
-from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage, gpu_queue
+from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage, is_gpu_queue
 
 WITHOUT_WORKERS = 2
 """Messages sent to a queue without known workers: a worker may be there whose record is lost."""
@@ -67,7 +67,7 @@ def take(session: Session, queue: str, slots: int, cap: int, now: datetime) -> l
     if not free:
         return []
     under_way = experiments_in_flight(session, queue)
-    experiments = room_for_experiments(slots, under_way, on_gpu=queue.startswith(gpu_queue("")))
+    experiments = room_for_experiments(slots, under_way, on_gpu=is_gpu_queue(queue))
     chosen = choose(session, queue, min(cap, max(slots, 1)), free, now, experiments)
     if not chosen:
         return []

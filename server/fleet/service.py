@@ -13,7 +13,7 @@ from kernels.wire import WireError, from_plain, to_plain
 from server.database.upsert import insert_into
 from server.fleet.models import Worker
 from worker.contract.fleet import SLOTS_OF_A_GPU, WorkerRecord, WorkerState
-from worker.contract.messages import gpu_queue
+from worker.contract.messages import is_gpu_queue
 
 GIVEN_UP_SECONDS = 30.0
 """Silence after which a worker isn't counted on."""
@@ -71,7 +71,7 @@ def known_slots(session: Session, now: datetime) -> tuple[dict[str, int], dict[s
 
 def at_once(queue: str, slots: int) -> float:
     """How many steps of a queue run at a time. Of a GPU's slots, one measures at a time."""
-    return max(1.0, slots / len(SLOTS_OF_A_GPU)) if slots and queue.startswith(gpu_queue("")) else slots
+    return max(1.0, slots / len(SLOTS_OF_A_GPU)) if slots and is_gpu_queue(queue) else slots
 
 
 def _known(session: Session, now: datetime) -> list[tuple[WorkerRecord, datetime]]:

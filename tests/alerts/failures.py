@@ -91,7 +91,7 @@ class Site:
             return found
 
     def start(self, name: str, *words: str) -> None:
-        """Start a part anew, with other settings."""
+        """Start a part again, with other settings."""
         if (part := self.house.parts.pop(name, None)) is not None:
             part.stop()
         command = parts(self.house, Numbers(web_processes=1), canned=True)[name]

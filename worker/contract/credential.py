@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from worker.contract.broker import USER_PREFIX, BrokerUrlError, worker_in
-from worker.contract.messages import CPU_QUEUE, gpu_queue
+from worker.contract.messages import CPU_QUEUE, is_gpu_queue
 
 GPU_QUEUES = "gpu"
 """In a credential: the queues of all device classes."""
@@ -49,7 +49,7 @@ class Credential:
 
 
 def allows(queues: Collection[str], queue: str) -> bool:
-    return queue in queues or (GPU_QUEUES in queues and queue.startswith(gpu_queue("")))
+    return queue in queues or (GPU_QUEUES in queues and is_gpu_queue(queue))
 
 
 def check_queues(queues: Collection[str]) -> tuple[str, ...]:

@@ -46,6 +46,10 @@ def gpu_queue(device_class: str) -> str:
     return f"gpu.{device_class}"
 
 
+def is_gpu_queue(queue: str) -> bool:
+    return queue.startswith(gpu_queue(""))
+
+
 class StepKind(StrEnum):
     """Steps that are sent separately. `check` compiles, judges and counts on one machine."""
 

@@ -23,7 +23,7 @@ from worker.contract.credential import read_credential, seal
 from worker.contract.fleet import WorkerState
 from worker.contract.hints import ANSWER_SECONDS, Hints
 from worker.contract.logging import LogSettingError, configure, name_process
-from worker.contract.messages import CPU_QUEUE, RESULTS_QUEUE, gpu_queue
+from worker.contract.messages import CPU_QUEUE, RESULTS_QUEUE, gpu_queue, is_gpu_queue
 from worker.contract.redis_claims import RedisClaims
 from worker.queue.outbox import Outbox
 from worker.queue.slot_reporter import SlotReporter
@@ -168,7 +168,7 @@ def _options(arguments: Sequence[str] | None) -> Options:
     options = Options(**vars(parser.parse_args(arguments)))
     if len(options.worker) + len(options.name) >= _LONGEST_NAME:
         parser.error(f"--worker and --name together exceed {_LONGEST_NAME - 1} characters")
-    known = options.queue == CPU_QUEUE or options.queue.startswith(gpu_queue("")) or options.workplace
+    known = options.queue == CPU_QUEUE or is_gpu_queue(options.queue) or options.workplace
     if not known:
         parser.error(f"--queue {options.queue}: unknown queue")
     if options.queue != CPU_QUEUE and not options.workplace and not options.arch:

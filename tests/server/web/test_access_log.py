@@ -1,4 +1,4 @@
-"""The access log says what was asked for by rules of ours, and nothing that a client chose."""
+"""The access log says what was asked for by our own rules, and nothing that a client chose."""
 
 from __future__ import annotations
 
