@@ -15,6 +15,8 @@ NOTICES: dict[str, str] = {
     "connected": "Connected. From now on, you can sign in this way.",
     "disconnected": "Disconnected. A provider that confirms your email still finds your account at the next sign-in.",
     "token-revoked": "The token no longer works.",
+    "login-allowed": "The command line signs in within a few seconds. Its token is then in this list.",
+    "login-refused": "Refused. The command line gets no token.",
     "platform-saved": "Saved.",
     "platform-registered": "Registered. Check its settings, then close this tab and activate Tilelab on the platform.",
     "platform-removed": "Platform removed.",
