@@ -20,6 +20,7 @@ NOTICES: dict[str, str] = {
     "platform-saved": "Saved.",
     "platform-registered": "Registered. Check its settings, then close this tab and activate Tilelab on the platform.",
     "platform-removed": "Platform removed.",
+    "key-replaced": "A new key is published.",
     "platform-disconnected": "Disconnected. What was sent stays on the platform.",
     "scores-again": "Waiting grades go out in about a minute.",
     "already-in": "You are in this course already.",
