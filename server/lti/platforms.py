@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
@@ -93,7 +93,8 @@ def _save(session: Session, on: Target, actor: Person | None, given: PlatformSet
     platform.audience = given.audience
     platform.deployments, platform.domains = given.deployments.split(), given.domains.split()
     session.flush()
-    note(session, actor, "lti.registered", f"platform {platform.id}", **changes(was, given))
+    detail: dict[str, Any] = changes(was, given)
+    note(session, actor, "lti.registered", f"platform {platform.id}", **detail)
     return platform
 
 

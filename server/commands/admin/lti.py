@@ -61,7 +61,7 @@ _FIELDS = tuple(field.name for field in CHANGE.fields)
 def show(session: Session) -> Answer:
     """List the registered platforms with their numbers."""
     found = [{"number": each.id, **plain_values(settings_of(each))} for each in platforms(session)]
-    lines = [("number", "name", "issuer", "client ID")]
+    lines: list[tuple[str, ...]] = [("number", "name", "issuer", "client ID")]
     lines += [(str(each["number"]), *(safe(each[name]) for name in ("title", "issuer", "client_id"))) for each in found]
     return Answer({"platforms": found}, "\n".join(table(lines, "<<<<")) if found else "No platforms yet.")
 
@@ -124,7 +124,7 @@ def connections(session: Session, course: Course) -> Answer:
         }
         for each in contexts_of(session, course.id)
     ]  # fmt: skip
-    lines = [("number", "platform", "course there", "adds students", "sends grades")]
+    lines: list[tuple[str, ...]] = [("number", "platform", "course there", "adds students", "sends grades")]
     lines += [tuple(safe(str(value)) for value in each.values()) for each in found]
     return Answer({"connections": found}, "\n".join(table(lines, "<<<<<")) if found else "No connections.")
 
