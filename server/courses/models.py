@@ -55,6 +55,9 @@ class Course(Base):
     enrolment_code: lets students add themselves; None if they can't
     time_zone: for its times on pages, such as "Europe/Vienna"
     late_days: each student may submit this many days late in all, without a penalty
+    retention_days: how many days after its end details of submissions go; None to keep them. See
+        server.operations.retention
+    retention_set_at: when this was last changed
     """
 
     __tablename__ = "courses"
@@ -68,6 +71,8 @@ class Course(Base):
     enrolment_code: Mapped[str | None] = mapped_column(String(40), unique=True)
     time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
     late_days: Mapped[int] = mapped_column(default=0)
+    retention_days: Mapped[int | None]
+    retention_set_at: Mapped[datetime | None]
 
 
 class Membership(Base):

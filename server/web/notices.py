@@ -83,6 +83,7 @@ NOTICES: dict[str, str] = {
     "request-sent": "Request sent. Course staff’s answer will appear here.",
     "request-withdrawn": "Request withdrawn.",
     "request-answered": "Request answered. The student sees your answer.",
+    "retention-saved": "Retention saved.",
     "course-saved": "Course settings saved.",
     "course-created": "Course created. Check its settings, then add people and assignments.",
     "course-copied": "Course copied. Check its assignments and their dates.",
