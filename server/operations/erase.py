@@ -17,7 +17,16 @@ from kernels.evidence import Evidence
 from kernels.verdict import Verdict
 from kernels.wire import to_plain
 from server.accounts.limits import by_email
-from server.accounts.models import ApiToken, BrowserSession, Identity, LinkPurpose, OneTimeLink, Person, RateCount
+from server.accounts.models import (
+    ApiToken,
+    BrowserSession,
+    DeviceLogin,
+    Identity,
+    LinkPurpose,
+    OneTimeLink,
+    Person,
+    RateCount,
+)
 from server.accounts.service import free_names
 from server.audit.models import AuditEvent
 from server.audit.service import note
@@ -177,7 +186,15 @@ class Erased:
 
 def erase_person(sessions: Sessions, person_id: int, now: datetime | None = None) -> Erased:
     """Erase a person permanently; raises PersonNotFound."""
-    moment = now or datetime.now(UTC)
+    done = erase_rows(sessions, person_id, now or datetime.now(UTC))
+    with sessions.begin() as session:
+        engine = session.get_bind().engine
+    done.compacted = compact(engine)
+    return done
+
+
+def erase_rows(sessions: Sessions, person_id: int, moment: datetime) -> Erased:
+    """Erase a person; the file of the database may hold remains. Raises PersonNotFound."""
     done = Erased(person_id)
     with sessions.begin() as session:
         person = session.get(Person, person_id, with_for_update=True)
@@ -192,8 +209,6 @@ def erase_person(sessions: Sessions, person_id: int, now: datetime | None = None
         # A request that was already running waited for the person's row, and then submitted after all.
         _erase_deeds(session, person_id, moment, done)
         done.left = mentions(session, names)
-        engine = session.get_bind().engine
-    done.compacted = compact(engine)
     return done
 
 
@@ -203,7 +218,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     done.tokens = len(removed.all())
     # No one can have this address: mail to it goes nowhere, and create_person refuses it.
     person.email = f"erased-{person.id}@erased.invalid"
-    for table in (BrowserSession, OneTimeLink, Identity, LtiScore):
+    for table in (BrowserSession, OneTimeLink, DeviceLogin, Identity, LtiScore):
         session.execute(delete(table).where(table.person_id == person.id))
     # Of all people, because a launch under way may name someone whose account isn't known yet.
     session.execute(delete(LtiLaunch))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -170,7 +171,7 @@ def remove_some(session: Session, number: int, now: datetime) -> int:
     return total
 
 
-def _remove_submissions(session: Session, submissions: list[int], now: datetime) -> int:
+def _remove_submissions(session: Session, submissions: Sequence[int], now: datetime) -> int:
     if not submissions:
         return 0
     for about in (Comment, RegradeRequest):
@@ -236,7 +237,7 @@ class Remover:
                     Course.archived_at.is_not(None), Course.retention_days.is_not(None)
                 )
             ).all()
-        courses = [number for number, *dates in found if (due := _due(*dates)) is not None and due <= now]
+        courses = [number for number, ended, days, set_at in found if (due := _due(ended, days, set_at)) and due <= now]
         return sum(self._remove(number, now, stop) for number in courses)
 
     def _remove(self, course: int, now: datetime, stop: threading.Event) -> int:

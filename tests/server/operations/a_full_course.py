@@ -9,7 +9,16 @@ from sqlalchemy.orm import Session
 
 from kernels.evidence import Evidence
 from kernels.verdict import Finding, Verdict
-from server.accounts.models import BrowserSession, Identity, LinkPurpose, MailKind, OneTimeLink, Person, RateCount
+from server.accounts.models import (
+    BrowserSession,
+    DeviceLogin,
+    Identity,
+    LinkPurpose,
+    MailKind,
+    OneTimeLink,
+    Person,
+    RateCount,
+)
 from server.accounts.service import create_token, hash_password
 from server.audit.service import note
 from server.courses.models import Correction, CourseInvitation, Extension, Role, StaffNote
@@ -59,6 +68,9 @@ def full_course(made: Sessions) -> ACourse:
                              email="ada@example.edu", created_at=NOW, used_at=NOW))  # fmt: skip
         session.add(OneTimeLink(person_id=ada.id, purpose=LinkPurpose.RESET, digest="b" * 64, created_by=teacher,
                                 created_at=NOW, expires_at=later(60)))  # fmt: skip
+        session.add(
+            DeviceLogin(digest="d" * 64, code="BCDFGHJK", host="adas-laptop", expires_at=later(600), person_id=ada.id)
+        )
         session.add(
             Correction(
                 assignment_id=course.assignment, person_id=ada.id, score=7.5, reason="Ada Lovelace showed it",
