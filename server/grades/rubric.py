@@ -60,17 +60,22 @@ def sheet_of(session: Session, submission: Submission, grade: Grade, *, as_staff
         return None
     assignment = submission.assignment
     given = rubric_grades_of(session, [assignment], submission.person_id).get(assignment.id)
-    points, words = ({}, {}) if given is None else (given.points, given.words)
     read = None if given is None else session.get_one(Submission, given.submission_id)
     return RubricSheet(
-        tuple(
-            SheetLine(each, _counted(each, points), words.get(each.key, "")) for each in criteria_of(assignment.rubric)
-        ),
+        lines_of(assignment, given),
         grade,
         found.points,
         assignment.points,
         None if given is None else given.graded_at,
         "" if read is None or read.id == submission.id else read.public_id,
+    )
+
+
+def lines_of(assignment: Assignment, given: RubricGrade | None) -> tuple[SheetLine, ...]:
+    """The criteria of an assignment, with what a student was given."""
+    points, words = ({}, {}) if given is None else (given.points, given.words)
+    return tuple(
+        SheetLine(each, _counted(each, points), words.get(each.key, "")) for each in criteria_of(assignment.rubric)
     )
 
 

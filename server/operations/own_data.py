@@ -12,11 +12,15 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import InstrumentedAttribute, Session, joinedload
 
+from kernels.experiment.result import to_json
 from kernels.verdict import Verdict
 from server.accounts.models import ApiToken, BrowserSession, Identity, Person
+from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Course, Extension, Membership
 from server.experiments.models import Experiment
-from server.grades.grade import own_grades
+from server.experiments.queries import results
+from server.grades.grade import own_grades, rubric_grades_of
+from server.grades.rubric import lines_of
 from server.grading.models import Result, Source
 from server.lti.models import LtiScore
 from server.mail.models import Mail
@@ -40,6 +44,8 @@ def own_data(session: Session, person_id: int) -> bytes:
             if report is not None and verdict is not None:
                 result = read_stored_report(report, verdict, staff=False).plain
                 made.writestr(f"{folder}/result.json", json.dumps(result, ensure_ascii=False, indent=1))
+        for public_id, points in _experiments(session, person_id):
+            made.writestr(f"experiments/{public_id}.json", json.dumps(points, ensure_ascii=False, indent=1))
     return archive.getvalue()
 
 
@@ -108,6 +114,7 @@ def _tables(session: Session, person: int) -> Iterator[tuple[str, Rows]]:
         LtiScore.link_id, LtiScore.points, LtiScore.most, LtiScore.sent_at,
         where=(LtiScore.person_id == person) & LtiScore.sent_at.is_not(None),
     )  # fmt: skip
+    yield "audit", _deeds(session, person)
     yield "emails", rows(Mail.subject, Mail.made_at, Mail.sent_at, where=Mail.person_id == person)
 
 
@@ -130,12 +137,38 @@ def _grades(session: Session, course: Course, person: int) -> Rows:
     handed_in = select(Submission.assignment_id).where(Submission.person_id == person)
     query = select(Assignment).where(Assignment.course_id == course.id, Assignment.id.in_(handed_in))
     assignments = session.scalars(query.options(joinedload(Assignment.course))).all()
-    found = own_grades(session, assignments, person)
+    found, by_rubric = own_grades(session, assignments, person), rubric_grades_of(session, assignments, person)
     return [
-        {"id": each.id, "assignment": each.slug, "points": found[each.id].points, "why": found[each.id].why}
+        {
+            "id": each.id, "assignment": each.slug, "points": found[each.id].points, "why": found[each.id].why,
+            "rubric": [
+                {"title": line.criterion.title, "most": line.criterion.most, "points": line.points, "words": line.words}
+                for line in lines_of(each, by_rubric.get(each.id))
+            ],
+        }
         for each in assignments
         if not found[each.id].held
-    ]
+    ]  # fmt: skip
+
+
+def _deeds(session: Session, person: int) -> Rows:
+    """What the person did, by the audit. Details of deeds that concern others stay out: they may name them."""
+    own = f"person {person}"
+    query = select(AuditEvent).where(AuditEvent.actor_id == person).order_by(AuditEvent.id)
+    return [
+        {
+            "at": each.at, "action": each.action, "subject": each.subject,
+            **({"detail": each.detail} if each.subject == own else {}),
+        }
+        for each in session.scalars(query)
+    ]  # fmt: skip
+
+
+def _experiments(session: Session, person: int) -> Iterator[tuple[str, Rows]]:
+    """ID and results of each experiment of the person."""
+    query = select(Experiment.id, Experiment.public_id).where(Experiment.person_id == person).order_by(Experiment.id)
+    for number, public_id in session.execute(query).all():
+        yield public_id, [to_json(result) for result in results(session, number)]
 
 
 def _submitted(session: Session, person: int) -> Iterator[tuple[str, str, Verdict | None, bytes, bytes | None]]:
