@@ -16,7 +16,7 @@ from bench.copies.authors import kernel
 from bench.copies.disguises import disguised
 from kernels.verdict import Verdict
 from server.accounts.digest import digest_of
-from server.accounts.models import Person
+from server.accounts.models import DeviceLogin, Person
 from server.assignments.extension_requests import request_extension
 from server.audit.service import note
 from server.courses.models import Assignment, Course, Exercise, Membership, Role
@@ -225,7 +225,10 @@ def _another(session: Session, like: Exercise) -> Exercise:
 
 
 def connected(course: ACourse, student: str, instructor: str) -> None:
-    """Connect the course to a platform that takes no scores, and begin two launches with the tickets in addresses."""
+    """Connect the course to a platform that takes no scores, and begin two launches with the tickets in addresses.
+
+    A command line waits for its code to be confirmed.
+    """
     now = datetime.now(UTC)
     address = "https://moodle.university.example"
     with course.sessions.begin() as session:
@@ -257,6 +260,9 @@ def connected(course: ACourse, student: str, instructor: str) -> None:
                 next_at=now + timedelta(minutes=8), fault="moodle.university.example answers 403 (insufficient_scope)",
             )
         )  # fmt: skip
+        session.add(
+            DeviceLogin(digest=digest_of("ada"), code="BCDFGHJK", host="ada-laptop", expires_at=now + timedelta(days=1))
+        )
         said = {
             "subject": "5", "email": "ina@example.edu", "email_verified": True, "person_name": "Ina", "deployment": "3",
             "title": "Parallel computing, spring", "teaches": True, "learns": False, "course": "", "assignment": "",
