@@ -5,6 +5,8 @@ Revision ID: 0035
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
@@ -14,13 +16,9 @@ down_revision = "0034"
 
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _DOCUMENT = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
-_ADDED = {
-    "rubric_grades": (
-        sa.Column("items", _DOCUMENT, nullable=False, server_default="[]"),
-        sa.Column("adjustment", sa.Double(), nullable=False, server_default="0"),
-        sa.Column("reason", sa.String(500), nullable=False, server_default=""),
-    ),
-    "assignments": (sa.Column("blind", sa.Boolean(), nullable=False, server_default=sa.false()),),
+_ADDED: dict[str, dict[str, tuple[sa.types.TypeEngine[Any], Any]]] = {
+    "rubric_grades": {"items": (_DOCUMENT, "[]"), "adjustment": (sa.Double(), "0"), "reason": (sa.String(500), "")},
+    "assignments": {"blind": (sa.Boolean(), sa.false())},
 }
 
 
@@ -28,11 +26,11 @@ def upgrade() -> None:
     """Create the tables, and add the columns."""
     for name, columns in _ADDED.items():
         with op.batch_alter_table(name) as table:
-            for column in columns:
-                table.add_column(column.copy())
+            for column, (kind, old) in columns.items():
+                table.add_column(sa.Column(column, kind, nullable=False, server_default=old))
         with op.batch_alter_table(name) as table:
             for column in columns:
-                table.alter_column(column.name, server_default=None)
+                table.alter_column(column, server_default=None)
     op.create_table(
         "grading_shares",
         sa.Column("assignment_id", _ID, sa.ForeignKey("assignments.id"), primary_key=True),
@@ -58,4 +56,4 @@ def downgrade() -> None:
     for name, columns in _ADDED.items():
         with op.batch_alter_table(name) as table:
             for column in columns:
-                table.drop_column(column.name)
+                table.drop_column(column)

@@ -55,7 +55,7 @@ class OverviewPage:
     shares: Sequence[Share]
     following: Paper | None
     section_choices: Sequence[tuple[str, str]]
-    graders: Sequence[Person]
+    grader_choices: Sequence[tuple[str, str]]
     saved: Sequence[SavedComment]
     form: Form
 
@@ -298,14 +298,15 @@ def _overview(session: Session, course: Membership, on: Target, form: Form) -> s
     every = papers(session, assignment)
     sections = sorted({one.section for one in every if one.section})
     people = graders(session, course.course_id)
+    graders_by_form = [(EVERYONE, "Evenly among assistants"), (NOBODY, "Nobody: whoever is next")]
+    graders_by_form += [(one.email, one.name) for one in people.values()]
+    choices = [("", "All ungraded students"), *((each, each) for each in sections)]
     page = OverviewPage(
         desk_of(course, "assignment"), assignment, sum(not one.waits for one in every), len(every),
         shares(every, {number: one.name for number, one in people.items()}), around(every, who, now)[1],
-        [("", "All ungraded students"), *((each, each) for each in sections)], list(people.values()), _saved(session, assignment), form,
+        choices, graders_by_form, _saved(session, assignment), form,
     )  # fmt: skip
-    choices = [(EVERYONE, "Evenly among assistants"), (NOBODY, "Nobody: whoever is next")]
-    choices += [(one.email, one.name) for one in page.graders]
-    return render_template("grades/grading_overview.html", page=page, fields=SPLIT.by_name, choices=choices)
+    return render_template("grades/grading_overview.html", page=page)
 
 
 def _other(session: Session, assignment: Assignment, row: RubricGrade | None) -> Other | None:
