@@ -22,7 +22,7 @@ from server.submissions.models import GradingShare, Mode, RubricGrade, Submissio
 CLAIM = timedelta(minutes=10)
 """How long an opened submission stays with who opened it."""
 
-NOBODY, EVERYONE = "nobody", "all"
+NO_ONE, EVERYONE = "none", "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _of(assignment: Assignment, table: type[RubricGrade | Correction | GradingSh
 
 
 def around(found: Sequence[Paper], reader: int, now: datetime, code: str = "") -> tuple[Paper | None, Paper | None]:
-    """The ungraded ones before and after this one, for this reader: first their share, then nobody's. It wraps."""
+    """The reader's ungraded ones before and after this one: first their share, then unassigned ones. It wraps."""
     mine = sorted((one for one in found if one.code != code and one.is_for(reader, now)), key=_place(reader))
     if not mine:
         return None, None
@@ -123,7 +123,7 @@ def release(session: Session, assignment: int, person: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How far one grader is. grader: None for what nobody has; graded_by_them: also of other shares."""
+    """How far one grader is. grader: None for unassigned students; graded_by_them: also of other shares."""
 
     grader: int | None
     name: str
@@ -133,7 +133,7 @@ class Share:
 
 
 def shares(found: Sequence[Paper], staff: Mapping[int, str]) -> Sequence[Share]:
-    """The progress of each member of course staff who grades, and of what nobody has."""
+    """The progress of each member of course staff who grades, and of unassigned students."""
     made = [
         Share(
             grader,
@@ -159,7 +159,7 @@ class Split:
     """Whose share the ungraded students of a section are in. Graded students stay where they are.
 
     section: "" for all students
-    grader: an email; `all` to split evenly among the assistants, `nobody` for no share
+    grader: an email; `all` to split evenly among the assistants, `none` for no share
     """
 
     section: Annotated[str, Text(60), Asked("Students", option="--section", help="Only this section.")] = ""
@@ -195,7 +195,7 @@ def _shares_of(session: Session, assignment: Assignment) -> Sequence[GradingShar
 
 def _among(session: Session, course: int, grader: str) -> Sequence[int]:
     staff = graders(session, course)
-    if grader == NOBODY:
+    if grader == NO_ONE:
         return ()
     if grader != EVERYONE:
         return [number for number, one in staff.items() if one.email.casefold() == grader.casefold()]
@@ -206,7 +206,7 @@ def _among(session: Session, course: int, grader: str) -> Sequence[int]:
 
 
 def _wrong(session: Session, on: Target, given: Split) -> dict[str, str]:
-    if given.grader != NOBODY and not _among(session, on.course.id, given.grader):
+    if given.grader != NO_ONE and not _among(session, on.course.id, given.grader):
         return {"grader": "No member of course staff has this email."}
     sections = select(Membership.section).where(Membership.course_id == on.course.id)
     if given.section and given.section not in session.scalars(sections.distinct()).all():

@@ -24,7 +24,7 @@ from server.courses.models import Assignment
 from server.courses.staff_pages import Desk, acting, back, confirmed, desk_of, mistakes_noted, staff
 from server.grades.criteria import Given, criteria_of
 from server.grades.grade import Grade, decisions_of, given_in, grade_from, rubric_grades_of
-from server.grades.grading import EVERYONE, NOBODY, SPLIT, Paper, Share, around, claim, graders, papers, release, shares
+from server.grades.grading import EVERYONE, NO_ONE, SPLIT, Paper, Share, around, claim, graders, papers, release, shares
 from server.grades.losses import UnconfirmedPoints, losses_confirmed
 from server.grades.rubric import SheetLine, give_points, sheet_lines, wrong_points
 from server.grading.models import Job, Result, Source
@@ -298,7 +298,7 @@ def _overview(session: Session, course: Membership, on: Target, form: Form) -> s
     every = papers(session, assignment)
     sections = sorted({one.section for one in every if one.section})
     people = graders(session, course.course_id)
-    graders_by_form = [(EVERYONE, "Evenly among assistants"), (NOBODY, "Nobody: whoever is next")]
+    graders_by_form = [(EVERYONE, "Evenly among assistants"), (NO_ONE, "No one: leave them unassigned")]
     graders_by_form += [(one.email, one.name) for one in people.values()]
     choices = [("", "All ungraded students"), *((each, each) for each in sections)]
     page = OverviewPage(

@@ -20,7 +20,7 @@ from server.http.site import site
 from server.text import printable, typed_number
 
 _PARTS = ("key", "title", "most", "text", "items", "one")
-_NEW = 3
+_NEW = 2
 
 
 @dataclass(frozen=True, slots=True)

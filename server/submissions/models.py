@@ -121,7 +121,7 @@ class RubricGrade(Base):
 class GradingShare(Base):
     """Who grades one student by an assignment's rubric.
 
-    grader_id: whose share the student is in; None for nobody's
+    grader_id: whose share the student is in; None for unassigned
     claimed_by: who has the student's submission open, until `claimed_until`
     """
 

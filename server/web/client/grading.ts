@@ -158,7 +158,7 @@ function keepDrafts(form: HTMLFormElement): void {
   if (kept !== null && !refused && JSON.stringify(kept.fields) !== first) {
     restore(form, kept);
     const back = make("button", { className: "button small", type: "button" }, "Discard it");
-    const told = make("p", { className: "notice" }, `What you hadn’t saved on ${clock(new Date(kept.at))} is back. `, back);
+    const told = make("p", { className: "notice" }, `What you hadn’t saved (${clock(new Date(kept.at))}) is back. `, back);
     told.setAttribute("role", "status");
     back.addEventListener("click", () => {
       localStorage.removeItem(key);
