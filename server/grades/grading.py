@@ -158,14 +158,12 @@ def graders(session: Session, course: int) -> Mapping[int, Person]:
 class Split:
     """Whose share the ungraded students of a section are in. Graded students stay where they are.
 
-    section: "" for all students
     grader: an email; `all` to split evenly among the assistants, `none` for no share
+    section: "" for all students
     """
 
-    section: Annotated[str, Text(60), Asked("Students", option="--section", help="Only this section.")] = ""
-    grader: Annotated[str, Text(254), Asked(
-        "Graded by", option="GRADER", needed=True,
-    )] = EVERYONE  # fmt: skip
+    grader: Annotated[str, Text(254), Asked("Graded by", option="GRADER", needed=True)] = EVERYONE
+    section: Annotated[str, Text(60), Asked("Students", help="Only this section.")] = ""
 
 
 def _split(session: Session, on: Target, _actor: Person | None, given: Split) -> int:

@@ -127,7 +127,7 @@ def split_grading(slug: str, assignment: str) -> Response | tuple[str, int]:
 
 @staff.post("/grading/<assignment>/saved/<int(max=9007199254740991):number>/remove")
 def remove_saved(slug: str, assignment: str, number: int) -> Response:
-    """Remove a saved comment. Where it was used, it stays."""
+    """Remove a saved comment. Submissions that have it keep it."""
     course = staff_of(slug)
     with site().sessions.begin() as session:
         found = session.get(SavedComment, number)

@@ -56,7 +56,7 @@ NOTICES: dict[str, str] = {
     "rubric-given": "Points by the rubric saved.",
     "grading-done": "Saved. Nothing is left to grade for you.",
     "grading-split": "The shares are saved.",
-    "saved-removed": "The saved comment is removed. Where it was used, it stays.",
+    "saved-removed": "Saved comment removed. Submissions that have it keep it.",
     "exercise-checking": "The check started.",
     "exercise-discarded": "Draft discarded.",
     "exercise-is-published": "No draft saved: this is a published version already.",

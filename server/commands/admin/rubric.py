@@ -11,12 +11,15 @@ from sqlalchemy.orm import Session
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
-from kernels.wording import rounded_points
+from kernels.wording import plural, rounded_points
+from server.acts.act import Target
+from server.commands.acts import ASSIGNMENT, verb
 from server.commands.names import on_assignment, on_submission
 from server.commands.options import even_if_lower
 from server.courses.models import Assignment
 from server.grades.criteria import MOST_CRITERIA, Criterion, Given, Item, criteria_of
 from server.grades.grade import given_in, rubric_grades_of
+from server.grades.grading import SPLIT
 from server.grades.losses import losses_confirmed, students_grades
 from server.grades.rubric import change_rubric, give_points, read_items
 from server.submissions.models import Submission
@@ -173,6 +176,18 @@ def choose(
         )  # fmt: skip
         give_points(session, submission, None, given)
     return _graded(session, submission)
+
+
+@verb(rubric, SPLIT, ASSIGNMENT, "grader", "section", needed=False)
+def split(_session: Session, _on: Target, moved: int) -> Answer:
+    """Give ungraded students to GRADER, an email; `all` splits evenly among assistants, `none` leaves them unassigned.
+
+    \b
+    Example:
+      tilelab admin rubric split cs483/tiled all
+      tilelab admin rubric split cs483/tiled tom@university.edu --section A1
+    """
+    return Answer({"students": moved}, f"{plural(moved, 'student')}.")
 
 
 def _graded(session: Session, submission: Submission) -> Answer:
