@@ -15,6 +15,7 @@ from server.accounts.models import Person
 from server.acts.act import Act, Target
 from server.acts.field import Asked
 from server.courses.models import Assignment, Correction, Membership, Role
+from server.database.upsert import add
 from server.fields import Text
 from server.grades.rubric import code_of
 from server.submissions.models import GradingShare, Mode, RubricGrade, Submission
@@ -110,15 +111,22 @@ def claim(session: Session, assignment: int, person: int, reader: int, now: date
     key = GradingShare.assignment_id == assignment, GradingShare.person_id == person
     free = or_(GradingShare.claimed_by.is_(None), GradingShare.claimed_by == reader, GradingShare.claimed_until <= now)
     held = {"claimed_by": reader, "claimed_until": now + CLAIM}
-    changed = session.execute(update(GradingShare).where(*key, free).values(**held).returning(GradingShare.person_id))
-    if changed.first() is None and session.get(GradingShare, (assignment, person)) is None:
-        session.add(GradingShare(assignment_id=assignment, person_id=person, **held))
+    row = {"assignment_id": assignment, "person_id": person, **held}
+    # An insert first: of two that come at once, one finds the other's row, and both can go on.
+    if not add(session, GradingShare, row):
+        session.execute(update(GradingShare).where(*key, free).values(**held))
 
 
 def release(session: Session, assignment: int, person: int) -> None:
     """End the claim on a student's submission."""
     key = GradingShare.assignment_id == assignment, GradingShare.person_id == person
     session.execute(update(GradingShare).where(*key).values(claimed_by=None, claimed_until=None))
+
+
+def progress(found: Sequence[Paper]) -> tuple[int, int]:
+    """How many are graded, of how many. Without excused students, unless they are graded."""
+    graded = sum(one.row is not None for one in found)
+    return graded, graded + sum(one.waits for one in found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,20 @@ from server.courses.models import Assignment
 from server.courses.staff_pages import Desk, acting, back, confirmed, desk_of, mistakes_noted, staff
 from server.grades.criteria import Given, criteria_of
 from server.grades.grade import Grade, decisions_of, given_in, grade_from, rubric_grades_of
-from server.grades.grading import EVERYONE, NO_ONE, SPLIT, Paper, Share, around, claim, graders, papers, release, shares
+from server.grades.grading import (
+    EVERYONE,
+    NO_ONE,
+    SPLIT,
+    Paper,
+    Share,
+    around,
+    claim,
+    graders,
+    papers,
+    progress,
+    release,
+    shares,
+)  # fmt: skip
 from server.grades.losses import UnconfirmedPoints, losses_confirmed
 from server.grades.rubric import SheetLine, give_points, sheet_lines, wrong_points
 from server.grading.models import Job, Result, Source
@@ -166,7 +179,7 @@ def save_grading(slug: str, assignment: str, code: str) -> Response | tuple[str,
                 row = rubric_grades_of(session, [found], paper.person).get(found.id)
                 for name, text in wrong_points(found, given or Given()).items():
                     form.mistake(name, text)
-                stale = form[_CONFLICT] != version_of(row) and given_in(row) != given
+                stale = row is not None and form[_CONFLICT] != version_of(row) and given_in(row) != given
                 if stale or not form.right:
                     form.values[_CONFLICT] = version_of(row)
                     every = papers(session, found)
@@ -282,7 +295,7 @@ def _grading(
     return GradingPage(
         desk_of(course, "assignment"), assignment, paper, title, submission, grade, report,
         sheet_lines(assignment, given_in(paper.row)), talk,
-        sum(not one.waits for one in every), len(every), before, following,
+        *progress(every), before, following,
         "" if holder is None else session.get_one(Person, holder).name, form, None,
     )  # fmt: skip
 
@@ -302,7 +315,7 @@ def _overview(session: Session, course: Membership, on: Target, form: Form) -> s
     graders_by_form += [(one.email, one.name) for one in people.values()]
     choices = [("", "All ungraded students"), *((each, each) for each in sections)]
     page = OverviewPage(
-        desk_of(course, "assignment"), assignment, sum(not one.waits for one in every), len(every),
+        desk_of(course, "assignment"), assignment, *progress(every),
         shares(every, {number: one.name for number, one in people.items()}), around(every, who, now)[1],
         choices, graders_by_form, _saved(session, assignment), form,
     )  # fmt: skip

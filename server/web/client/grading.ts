@@ -103,7 +103,7 @@ function dropSaved(): void {
       const kept = read(key);
       const old = kept === null || Date.now() - kept.at > DAYS * 86_400_000;
       if (old || key.endsWith(`:${saved}`)) localStorage.removeItem(key);
-      else if (saved === "comment" && here() === key) keep(key, { ...kept.fields, comment: "" });
+      else if (saved === "comment" && here() === key) keep(key, without(kept.fields, kept.fields["sent"] ?? ""));
     }
   } catch {
     // no storage, no drafts
@@ -111,6 +111,10 @@ function dropSaved(): void {
   const address = new URL(location.href);
   address.searchParams.delete("saved");
   history.replaceState(null, "", address);
+}
+
+function without(fields: Kept["fields"], sent: string): Kept["fields"] {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== sent && name !== "sent"));
 }
 
 function here(): string {
@@ -125,27 +129,34 @@ function keep(key: string, fields: Kept["fields"]): void {
   }
 }
 
-/** What is typed and chosen now. */
+/** What is typed and chosen now, with the comments that aren't sent. */
 function fieldsOf(form: HTMLFormElement): Record<string, string> {
   const values = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]));
   delete values["csrf"];
-  const row = write?.hidden === false ? write : null;
-  values["comment"] = row?.querySelector("textarea")?.value ?? "";
-  values["comment line"] = row?.querySelector<HTMLInputElement>("[name=line]")?.value ?? "";
+  for (const text of all<HTMLTextAreaElement>("textarea")) if (text.value.trim() !== "") values[placeOf(text)] = text.value;
   return values;
 }
 
+/** Where a comment is written: at a line, in a thread, or on the whole submission. */
+function placeOf(text: HTMLTextAreaElement): string {
+  const place = (name: string): string => text.form?.querySelector<HTMLInputElement>(`[name=${name}]`)?.value ?? "";
+  return `comment ${place("line")} ${place("thread")}`;
+}
+
 function restore(form: HTMLFormElement, kept: Kept): void {
-  const { comment, "comment line": line, ...fields } = kept.fields;
   for (const element of form.elements) {
     if (!(element instanceof HTMLInputElement) || element.name === "" || element.name === "csrf") continue;
-    const value = fields[element.name];
+    const value = kept.fields[element.name];
     if (element.type === "checkbox" || element.type === "radio") element.checked = value === element.value;
     else if (value !== undefined) element.value = value;
   }
-  if (write !== null && comment && line) {
-    const text = open(write, line);
-    if (text !== null) text.value = comment;
+  for (const [name, value] of Object.entries(kept.fields)) {
+    const line = /^comment (\d+) /.exec(name)?.[1];
+    if (line !== undefined && write !== null) open(write, line);
+    const text = all<HTMLTextAreaElement>("textarea").find((each) => placeOf(each) === name);
+    if (text === undefined) continue;
+    text.value = value;
+    text.closest("details")?.setAttribute("open", "");
   }
 }
 
@@ -154,7 +165,7 @@ function keepDrafts(form: HTMLFormElement): void {
   const first = JSON.stringify(fieldsOf(form));
   const kept = read(key);
   // After a refusal, the page has what was sent.
-  const refused = document.querySelector("[data-conflict], .problem-list") !== null;
+  const refused = "refused" in form.dataset;
   if (kept !== null && !refused && JSON.stringify(kept.fields) !== first) {
     restore(form, kept);
     const back = make("button", { className: "button small", type: "button" }, "Discard it");
@@ -171,6 +182,10 @@ function keepDrafts(form: HTMLFormElement): void {
     if (JSON.stringify(now) === first) localStorage.removeItem(key);
     else keep(key, now);
   };
+  document.addEventListener("submit", (event) => {
+    const text = (event.target as HTMLFormElement).querySelector("textarea");
+    if (text !== null) keep(key, { ...fieldsOf(form), sent: placeOf(text) });
+  });
   document.addEventListener("input", changed);
   form.addEventListener("chosen", changed);
 }
@@ -189,7 +204,7 @@ function gradeBy(form: HTMLFormElement): void {
   document.querySelector("[data-keys-help]")?.addEventListener("click", help);
   document.addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat || event.defaultPrevented) return;
     if (target.closest(TYPED) !== null || target.closest("dialog") !== null) return;
     if (event.key === "Enter" && target.closest("a, button, summary") !== null) return;
     if (act(event.key)) event.preventDefault();
