@@ -71,7 +71,7 @@ def add(
     \b
     Example:
       tilelab admin rubric add cs483/tiled "Readable code" 4
-      tilelab admin rubric add cs483/tiled Bounds 2 --item "-1 No check of Row" --item "-1 No check of Col"
+      tilelab admin rubric add cs483/tiled Bounds 2 --item="-1 No check of Row" --item="-1 No check of Col"
     """
     with losses_confirmed(session, assignment, confirmed, rises=True):
         new = Criterion("", title, points, text or "", _read_items(items, ()), bool(one))
