@@ -15,7 +15,7 @@ from server.accounts.models import Person
 from server.acts.act import Act, Target
 from server.acts.field import Asked
 from server.courses.models import Assignment, Correction, Membership, Role
-from server.database.upsert import add
+from server.database.upsert import insert_into
 from server.fields import Text
 from server.grades.rubric import code_of
 from server.submissions.models import GradingShare, Mode, RubricGrade, Submission
@@ -53,6 +53,10 @@ class Paper:
         """Who else has it open now; None for no one."""
         free = self.claimed_by in (None, reader) or self.claimed_until is None or self.claimed_until <= now
         return None if free else self.claimed_by
+
+    def is_kept(self, reader: int, now: datetime) -> bool:
+        """Whether the reader's claim lasts a while."""
+        return self.claimed_by == reader and self.claimed_until is not None and self.claimed_until > now + CLAIM / 2
 
     def is_for(self, reader: int, now: datetime) -> bool:
         """Whether it may be the reader's next one."""
@@ -108,13 +112,11 @@ def _place(reader: int) -> Callable[[Paper], tuple[bool, str]]:
 
 def claim(session: Session, assignment: int, person: int, reader: int, now: datetime) -> None:
     """Keep a student's submission from other graders for a while, unless one of them has it open."""
-    key = GradingShare.assignment_id == assignment, GradingShare.person_id == person
     free = or_(GradingShare.claimed_by.is_(None), GradingShare.claimed_by == reader, GradingShare.claimed_until <= now)
     held = {"claimed_by": reader, "claimed_until": now + CLAIM}
-    row = {"assignment_id": assignment, "person_id": person, **held}
-    # An insert first: of two that come at once, one finds the other's row, and both can go on.
-    if not add(session, GradingShare, row):
-        session.execute(update(GradingShare).where(*key, free).values(**held))
+    made = insert_into(session, GradingShare).values(assignment_id=assignment, person_id=person, **held)
+    key = [GradingShare.assignment_id, GradingShare.person_id]
+    session.execute(made.on_conflict_do_update(index_elements=key, set_=held, where=free))
 
 
 def release(session: Session, assignment: int, person: int) -> None:

@@ -161,7 +161,7 @@ def show_paper(slug: str, assignment: str, code: str) -> str:
         talk_form = filled({} if line is None else {"line": str(line)})
         page = _grading(session, course, found, every, paper, given_form(found, paper.row), talk_form)
         html = render_template("grades/grading.html", page=page)
-    if paper.waits and not page.held_by and not course.archived:
+    if paper.waits and not paper.is_kept(who.id, now) and not page.held_by and not course.archived:
         note(partial(claim, assignment=found.id, person=paper.person, reader=who.id, now=now))
     return html
 

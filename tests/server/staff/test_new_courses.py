@@ -131,7 +131,7 @@ def test_a_copy_has_the_assignments_and_no_people(portal: Portal, ina: BrowserCl
         assert kept_content(session, tiled.exercise).files == kept_content(session, source.exercise).files
         assert [one.name for one in own_exercises(session, made.id)] == ["spare", "tiled"]
         saved = select(SavedComment.assignment_id, SavedComment.text).where(SavedComment.course_id == made.id)
-        assert set(session.execute(saved).tuples()) == {(tiled.id, "Check Row."), (None, "Check Row.")}
+        assert {tuple(row) for row in session.execute(saved)} == {(tiled.id, "Check Row."), (None, "Check Row.")}
         work = select(Submission.id).where(Submission.assignment_id == tiled.id)
         assert session.scalars(work).all() == []
         assert session.scalars(select(Extension.assignment_id)).all() == [source.id]
