@@ -78,7 +78,7 @@ def _measure(
         section.keep(_text(data), data, done=False)
 
 
-def _cv(values: list[float]) -> float:
+def cv(values: list[float]) -> float:
     return statistics.stdev(values) / statistics.mean(values) if len(values) > 1 else 0.0
 
 
@@ -109,7 +109,7 @@ def _text(data: Data) -> list[str]:
             continue
         head = ["rung", *(cell for width in widths for cell in (f"ms at {width}", "cv", "range"))]
         rows = [[name, *(cell for width in widths for cell in _cells(each.get(width)))] for name, each in times.items()]
-        spreads = [_cv(each[width]) for each in times.values() for width in each]
+        spreads = [cv(each[width]) for each in times.values() for width in each]
         good = sum(spread <= MOST_SPREAD for spread in spreads)
         lines += ["", f"**{kind.capitalize()}**", "", *table(head, rows), ""]
         lines.append(
@@ -126,4 +126,4 @@ def _cells(values: list[float] | None) -> list[str]:
     if not values:
         return ["-", "-", "-"]
     spread = max(values) / min(values) - 1
-    return [f"{statistics.median(values):.4g}", percent(_cv(values), 2), percent(spread, 2)]
+    return [f"{statistics.median(values):.4g}", percent(cv(values), 2), percent(spread, 2)]

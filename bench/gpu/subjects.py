@@ -6,7 +6,7 @@ import random
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernels.exercise import find_exercise
@@ -22,6 +22,7 @@ class Subject:
     """One source file.
 
     expected: its verdict; "" if unknown
+    variant: number of the kernel among those with this name: its texts differ only in names and comments
     """
 
     name: str
@@ -29,6 +30,7 @@ class Subject:
     exercise: str = "tiled"
     tile: int | None = None
     expected: str = "accepted"
+    variant: int = 0
 
 
 RIGHT = Subject("tiled, 32x32", find_exercise("tiled").solution.read_bytes(), tile=32)
@@ -140,16 +142,16 @@ def backlog(number: int, seed: int = 4) -> list[Subject]:
 def _signed(subject: Subject, place: int) -> Subject:
     """Add a student's name."""
     line = f"// submitted by student {place:03d}\n".encode()
-    return Subject(subject.name, line + subject.source, subject.exercise, subject.tile, subject.expected)
+    return replace(subject, source=line + subject.source)
 
 
 def _endless(kind: str) -> Iterator[Subject]:
     """Yield sources of one kind in turn, with different names each time."""
     turn = 0
     while True:
-        for subject in _KINDS[kind]():
+        for variant, subject in enumerate(_KINDS[kind]()):
             turn += 1
-            yield Subject(kind, _renamed(subject.source, turn), subject.exercise, subject.tile, subject.expected)
+            yield replace(subject, name=kind, source=_renamed(subject.source, turn), variant=variant)
 
 
 _NAMES: tuple[Mapping[str, str], ...] = (

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 
+from bench.gpu.repeatability import MOST_SPREAD, cv
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import MIXTURE, Subject, backlog
 from worker.bench.backlog import Backlog, Graded, work_off
@@ -14,6 +15,8 @@ from worker.bench.throughput import binds, throughput
 
 SUBMISSIONS = 300
 LEAST_A_MINUTE, LEAST_BUSY = 240, 0.9
+_FOR_SPREAD = 5
+"""Gradings of a kernel from which its spread is counted."""
 
 _STEPS: Mapping[str, str] = {
     "compile": "compiling",
@@ -76,6 +79,7 @@ def _figures(subjects: list[Subject], done: Backlog) -> Data:
         **asdict(found),
         "busy": found.busy,
         "binds": binds(found),
+        "spread": _spread(subjects, done),
         "unexpected": wrong,
         "busy_ms_by_kind": {kind: sum(each) / len(each) for kind, each in by_kind.items()},
         "steps": [
@@ -84,6 +88,19 @@ def _figures(subjects: list[Subject], done: Backlog) -> Data:
             for step in each.steps
         ],
     }
+
+
+def _spread(subjects: list[Subject], done: Backlog) -> list[Data]:
+    """Return how much the ranking speeds of the same kernel differ in one backlog, for each kernel."""
+    times: dict[tuple[str, int], list[float]] = {}
+    for subject, each in zip(subjects, done.graded, strict=True):
+        if each.report is not None and each.report.measurement is not None:
+            times.setdefault((subject.name, subject.variant), []).append(each.report.measurement.ms_median)
+    return [
+        {"kernel": name, "variant": variant, "ms": all_ms, "cv": cv(all_ms)}
+        for (name, variant), all_ms in sorted(times.items())
+        if len(all_ms) >= _FOR_SPREAD
+    ]
 
 
 def _text(data: Data) -> list[str]:
@@ -134,6 +151,12 @@ def _one(found: Data) -> list[str]:
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(found["verdicts"].items()))
     cores = f"The {found['cores']} cores were in use for {percent(found['cores_busy'], 0)} of the time."
     unexpected = "; ".join(found["unexpected"][:10])
+    spreads = [each["cv"] for each in found["spread"]]
+    good = sum(spread <= MOST_SPREAD for spread in spreads)
+    repeated = f"{len(spreads)} kernels were graded at least {_FOR_SPREAD} times"
+    if spreads:
+        largest = percent(max(spreads), 2)
+        repeated += f". The largest cv of a speed is {largest}. {good} are at most {percent(MOST_SPREAD)}"
     return [
         f"{speed} {middle} {found['binds']}",
         "",
@@ -142,5 +165,6 @@ def _one(found: Data) -> list[str]:
         *table(["processor time", "s", "share", "s a submission"], steps),
         "",
         f"{cores} Verdicts: {verdicts}.",
+        f"{repeated}.",
         f"Not as expected: {unexpected}." if unexpected else "Every verdict is as expected.",
     ]

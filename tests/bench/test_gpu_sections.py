@@ -181,11 +181,13 @@ def test_a_backlog_says_what_was_not_as_expected():
         "cores": 16,
         "cores_busy": 0.5,
         "binds": "Nothing binds.",
+        "spread": [{"cv": 0.001}, {"cv": 0.0042}],
         "unexpected": ["tiled: wrong_answer, not accepted"],
     }
     text = "\n".join(throughput._one(figures))
     assert "**3 verdicts a minute**" in text
     assert "| GPU 0 | 2 | 60.0 % | 20.0 % | 10.0 % | 10.0 % |" in text
+    assert "0.42 %. 1 are at most 0.3 %" in text
     assert "Not as expected: tiled: wrong_answer, not accepted." in text
 
 

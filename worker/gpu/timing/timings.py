@@ -33,11 +33,8 @@ _CUBLAS_EVERY, _CUBLAS_FEWEST = 2, 5
 _PERMUTATION_EVERY = 4
 _WARM_SECONDS, _LOOK_SECONDS, _BLIND_SECONDS = 0.15, 0.004, 0.02
 _SAME_CLOCK = 0.01
-_LONG_FIRST_MS, LONG_MS = 4.0, 2.0
-"""Longer launches are timed while no other process starts on the GPU. Starts rarely affect shorter ones.
-
-The first size repeats until the median is certain, so it tolerates more affected launches than other sizes.
-"""
+LONG_MS = 2.0
+"""Longer launches are timed while no other process starts or ends on the GPU. This rarely affects shorter ones."""
 
 
 class Fresh:
@@ -147,8 +144,7 @@ def timings(bench: Bench, operands: Operands, effort: Effort, *, first: bool) ->
     library = Library.of(bench.backend, bench.judge, operands.case, unused)
     # end the batch here, so that the device's busy time doesn't include the wait below
     bench.backend.wait()
-    long = warm_ms > (_LONG_FIRST_MS if first else LONG_MS)
-    with bench.quiet.alone() if long else contextlib.nullcontext():
+    with bench.quiet.alone() if warm_ms > LONG_MS else contextlib.nullcontext():
         runs = _runs(bench, operands, effort, library)
     if isinstance(runs, Finding):
         return runs
