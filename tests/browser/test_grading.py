@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from server.courses.models import Assignment, Role
 from server.grades.criteria import Criterion, Item, stored
@@ -25,7 +25,8 @@ pytestmark = pytest.mark.long(
 
 GRADING = "/staff/gpu/grading/tiled"
 MOST_PRESSES = 3
-ITEMS = (Item("i1", -1.0, "No check of Row"), Item("i2", -1.0, "No check of Col"))
+ROW, COL = "Row is unchecked", "Col is unchecked"
+ITEMS = (Item("i1", -1.0, ROW), Item("i2", -1.0, COL))
 LEVELS = (Item("j1", 4.0, "Measures the reuse"), Item("j2", 2.0, "Explains the reuse"))
 RUBRIC = stored([Criterion("aa", "Bounds", 3.0, items=ITEMS), Criterion("bb", "Report", 4.0, items=LEVELS, one=True)])
 
@@ -58,9 +59,17 @@ def graded(course: Filled) -> dict[int, RubricGrade]:
 
 
 def paper(course: Filled, name: str) -> str:
+    """Where that student is graded, who isn't yet."""
     with course.course.sessions.begin() as session:
+        session.execute(delete(RubricGrade).where(RubricGrade.person_id == course.course.people[name]))
         assignment = session.get_one(Assignment, course.course.assignment)
         return f"{course.url}{GRADING}/{code_of(assignment, course.course.people[name])}"
+
+
+def begin(page: Page) -> None:
+    """Open the next submission from the overview."""
+    page.locator("[rel=next]").click()
+    page.wait_for_selector("#sheet")
 
 
 def press(page: Page, keys: str) -> int:
@@ -77,8 +86,7 @@ def press(page: Page, keys: str) -> int:
 
 def test_ten_are_graded_by_the_keyboard_alone(tom: Page, course: Filled, capsys: pytest.CaptureFixture[str]) -> None:
     before = graded(course)
-    tom.get_by_role("link", name="Grade the next one").click()
-    tom.wait_for_selector("#sheet")
+    begin(tom)
     costs = []
     for keys in ("1 1 Enter", "Enter", "2 1 Enter", "1 2 Enter", "2 2 Enter") * 2:
         began = time.monotonic()
@@ -101,8 +109,7 @@ def test_two_assistants_lose_and_double_nothing(
         tim = other.new_page()
         for page in (tom, tim):
             page.goto(course.url + GRADING)
-            page.get_by_role("link", name="Grade the next one").click()
-            page.wait_for_selector("#sheet")
+            begin(page)
         for _ in range(4):
             for page in (tom, tim):
                 press(page, "1 1 Enter")
@@ -113,20 +120,21 @@ def test_two_assistants_lose_and_double_nothing(
         tom.keyboard.press("1")
         tom.keyboard.press("1")
         tom.keyboard.press("Enter")
-        expect(tom.locator("[data-conflict]")).to_contain_text("No check of Col")
-        expect(tom.get_by_label("No check of Row")).to_be_checked()
+        expect(tom.locator("[data-conflict]")).to_contain_text(COL)
+        expect(tom.get_by_label(ROW)).to_be_checked()
         assert_accessible(tom)
         press(tom, "Enter")
         tim.goto(both)
-        expect(tim.get_by_label("No check of Row")).to_be_checked()
-        expect(tim.get_by_label("No check of Col")).not_to_be_checked()
+        expect(tim.get_by_label(ROW)).to_be_checked()
+        expect(tim.get_by_label(COL)).not_to_be_checked()
 
 
 def test_unsaved_work_is_back_after_reload_failure_and_sign_out(
     tom: Page, course: Filled, complaints: Complaints
 ) -> None:
     complaints.allow("ERR_INTERNET_DISCONNECTED")
-    tom.goto(paper(course, "slow"))
+    slow = paper(course, "slow")
+    tom.goto(slow)
     tom.keyboard.press("1")
     tom.keyboard.press("2")
     tom.get_by_label("Comment on Bounds").fill("Col runs over.")
@@ -138,15 +146,15 @@ def test_unsaved_work_is_back_after_reload_failure_and_sign_out(
     tom.wait_for_timeout(300)
     tom.context.set_offline(False)
     tom.context.clear_cookies()
-    tom.goto(paper(course, "slow"))
+    tom.goto(slow)
     course.let_in(tom.context, "tom")
-    tom.goto(paper(course, "slow"))
-    expect(tom.get_by_label("No check of Col")).to_be_checked()
+    tom.goto(slow)
+    expect(tom.get_by_label(COL)).to_be_checked()
     expect(tom.get_by_label("Comment on Bounds")).to_have_value("Col runs over.")
     expect(tom.locator("#write textarea")).to_have_value("Half a sentence")
     tom.locator("#write").get_by_role("button", name="Comment", exact=True).click()
     expect(tom.locator(".thread")).to_contain_text("Half a sentence")
-    expect(tom.get_by_label("No check of Col")).to_be_checked()
+    expect(tom.get_by_label(COL)).to_be_checked()
     tom.get_by_role("button", name="Save", exact=True).click()
     tom.wait_for_url("**notice=rubric-given**")
     expect(tom.get_by_role("button", name="Discard it")).to_have_count(0)
@@ -158,7 +166,7 @@ def test_keys_do_nothing_while_somebody_types(tom: Page, course: Filled) -> None
     tom.keyboard.press("c")
     tom.keyboard.type("n j p k 1 1 ? a")
     expect(tom.locator("#comment-all textarea")).to_have_value("n j p k 1 1 ? a")
-    expect(tom.get_by_label("No check of Row")).not_to_be_checked()
+    expect(tom.get_by_label(ROW)).not_to_be_checked()
     tom.keyboard.press("Control+A")
     tom.keyboard.type("Good names.")
     tom.locator("#comment-all").get_by_label("Save this comment").check()
@@ -190,7 +198,7 @@ def test_all_of_it_works_without_scripts(browser: Browser, course: Filled) -> No
         page.locator("#write textarea").fill("A constant is good.")
         page.locator("#write").get_by_role("button", name="Comment", exact=True).click()
         expect(page.locator(".paper")).to_contain_text("A constant is good.")
-        page.get_by_label("No check of Row").check()
+        page.get_by_label(ROW).check()
         page.get_by_label("Measures the reuse").check()
         page.get_by_role("button", name="Save and next").click()
         assert sorted(graded(course)[course.course.people["ada"]].items) == ["i1", "j1"]
