@@ -1,6 +1,6 @@
 # Every target first creates the environment that it needs, see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all lint prose types client check format docs pictures screenshots lock fuzz fuzz-api audit sbom advisories licences races race-faults cheats mutants rights golden page-costs faults alerts bench bench-queue bench-portal bench-gpu test-gpu clean
+.PHONY: help install run test test-all lint prose types client check format docs pictures screenshots lock fuzz fuzz-api audit sbom advisories licences races race-faults cheats mutants rights golden page-costs faults hosts alerts bench bench-queue bench-portal bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -129,6 +129,10 @@ page-costs: ## measure the processor time of pages with N hostile texts; none ma
 faults: ## submit 500 kernels while parts are killed 300 times; nothing may get lost (T="--seed 1 --submissions 100")
 	@bin/setup dev
 	@$(PY) -m tests.faults $(T)
+
+hosts: ## run the units of deploy/ on three hosts with their own networks; cut one off, and steal its address
+	@bin/setup dev
+	@unshare -Urn sh -c 'ip link set lo up && exec $(PY) -m pytest -q tests/server/deploy/test_hosts.py'
 
 alerts: ## provoke each failure that an alert is for, and record what Prometheus reads meanwhile
 	@bin/setup dev

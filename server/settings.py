@@ -71,6 +71,7 @@ class Settings:
     free_mb: submissions are refused below this free disk space, in MiB, for an SQLite database
     public_url: the portal's address for browsers, such as "https://tilelab.example"; "" for the request's
     install: the command with which students install `tilelab`
+    backups: the folder of backups, if this machine has it
     metrics_token: the token for /metrics; with "" only this machine may read it
     proxies: how many trusted proxies are between browser and portal; each adds to X-Forwarded-For
     web_processes: processes that answer requests; 0 for a number by the cores
@@ -88,6 +89,7 @@ class Settings:
     free_mb: float = FREE_MB
     public_url: str = ""
     install: str = INSTALL
+    backups: Path | None = None
     metrics_token: str = field(default="", repr=False)
     proxies: int = 0
     web_processes: int = 0
@@ -109,6 +111,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         free_mb=_number(given, "TILELAB_FREE_MB", FREE_MB, least=0.0),
         public_url=_public_url(given.get(_PUBLIC_URL, "").strip()),
         install=given.get("TILELAB_INSTALL", "").strip() or INSTALL,
+        backups=Path(folder) if (folder := given.get("TILELAB_BACKUPS", "").strip()) else None,
         metrics_token=secret(given, _METRICS) if is_set(given, _METRICS) else "",
         proxies=int(_number(given, "TILELAB_PROXIES", 0, least=0)),
         web_processes=int(_number(given, "TILELAB_WEB_PROCESSES", 0, least=0)),

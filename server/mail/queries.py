@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 
 from server.accounts.models import MailKind, Person
@@ -28,17 +28,23 @@ class Unsent:
 
 @dataclass(frozen=True, slots=True)
 class MailState:
-    """The e-mails of the last 30 days. since: of the oldest that waits; unsent: the latest that were given up."""
+    """The e-mails of the last 30 days.
+
+    since: of the oldest that waits; untried_since: of the oldest that the mail server hasn't answered yet
+    unsent: the latest that were given up
+    """
 
     waiting: int
     since: datetime | None
+    untried_since: datetime | None
     failed: int
     unsent: Sequence[Unsent]
 
 
 def mail_state(session: Session) -> MailState:
-    waiting, since = session.execute(
-        select(func.count(Mail.id), func.min(Mail.made_at)).where(Mail.next_at.is_not(None))
+    untried = func.min(case((Mail.tries == 0, Mail.made_at)))
+    waiting, since, untried_since = session.execute(
+        select(func.count(Mail.id), func.min(Mail.made_at), untried).where(Mail.next_at.is_not(None))
     ).one()
     failed = session.scalar(select(func.count(Mail.id)).where(_GIVEN_UP)) or 0
     latest = (
@@ -48,7 +54,8 @@ def mail_state(session: Session) -> MailState:
         .order_by(Mail.id.desc())
         .limit(_SHOWN)
     )
-    return MailState(waiting, since, failed, [Unsent(*row) for row in session.execute(latest)] if failed else [])
+    unsent = [Unsent(*row) for row in session.execute(latest)] if failed else []
+    return MailState(waiting, since, untried_since, failed, unsent)
 
 
 def ask_for_test(session: Session, person: Person) -> None:

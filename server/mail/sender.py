@@ -133,6 +133,11 @@ class Mailer:
         except _OF_ONE as error:
             logger.warning("e-mail %d is not sent: %s", letter.id, type(error).__name__)
             return False
+        except (OSError, smtplib.SMTPException):
+            # The server failed, so the e-mail still waits for its first answer.
+            with self._write.begin() as session:
+                session.execute(update(Mail).where(Mail.id == letter.id).values(tries=Mail.tries - 1))
+            raise
         self._end(letter, sent_at=now)
         return True
 

@@ -67,7 +67,11 @@ def _registry() -> CollectorRegistry:
     if _KEY not in current_app.extensions:
         here = site()
         registry = CollectorRegistry()
-        registry.register(TilelabCollector(here.engine, lambda: _look(here), free_mb=here.settings.free_mb))
+        registry.register(
+            TilelabCollector(
+                here.engine, lambda: _look(here), free_mb=here.settings.free_mb, backups=here.settings.backups
+            )
+        )
         current_app.extensions.setdefault(_KEY, registry)
     return cast("CollectorRegistry", current_app.extensions[_KEY])
 

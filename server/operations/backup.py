@@ -278,6 +278,25 @@ def _is_backup(path: Path) -> bool:
         return archive is not None and has_manifest(archive)
 
 
+def newest_backup(folder: Path) -> Path | None:
+    """The newest backup, perhaps encrypted. One that isn't finished has a name with a dot in front."""
+    files = [file for file in folder.iterdir() if ".zip" in file.suffixes and not file.name.startswith(".")]
+    return max(files, key=lambda file: file.stat().st_mtime, default=None)
+
+
+def made_at(file: Path) -> datetime:
+    """The time of a backup's data. An encrypted one shows only when it was written, and whether anything was.
+
+    Raises OSError or ArchiveError.
+    """
+    if not file.stat().st_size:
+        raise ArchiveError("it is empty")
+    if file.suffix != ".zip":
+        return datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    with file.open("rb") as opened, ArchiveReader(opened) as archive:
+        return datetime.fromisoformat(archive.manifest.made_at)
+
+
 def _rows(connection: Connection, table: Table) -> Iterator[dict[str, Any]]:
     large = any(isinstance(column.type, LargeBinary) for column in table.columns)
     query = select(table).order_by(*table.primary_key.columns)

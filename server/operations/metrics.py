@@ -6,11 +6,13 @@ stores nothing that it couldn't count again, so all processes agree.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -28,6 +30,7 @@ from server.grading.models import Attempt, AttemptOutcome, Job, Result, Step, St
 from server.grading.queue_order import IN_FLIGHT, OLDEST, QUEUED, queues_with
 from server.lti.models import LtiScore
 from server.mail.queries import mail_state
+from server.operations.backup import made_at, newest_backup
 from server.operations.presence import InRedis
 from server.recording.origin import Distrust
 from server.settings import FREE_MB
@@ -132,12 +135,14 @@ class TilelabCollector(Collector):
 
     redis: reads the metrics in Redis; raises BrokerUnavailable
     free_mb: free space, in MiB, below which submissions are refused
+    backups: the folder of backups, if this machine has it
     """
 
     engine: Engine
     redis: Callable[[], InRedis]
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     free_mb: float = FREE_MB
+    backups: Path | None = None
     _verdicts: Total = field(default_factory=lambda: Total(verdicts))
     _seconds: Total = field(default_factory=lambda: Total(step_seconds))
     _failures: Total = field(default_factory=lambda: Total(failures))
@@ -154,6 +159,12 @@ class TilelabCollector(Collector):
             yield from self._from_redis()
 
     def _from_disk(self) -> Iterator[Metric]:
+        if self.backups is not None:
+            yield GaugeMetricFamily(
+                "tilelab_newest_backup_seconds",
+                "Age of the newest backup in TILELAB_BACKUPS; infinite if none can be read.",
+                value=_age_of_backup(self.backups, self.clock()),
+            )
         free = free_bytes(self.engine)
         if free is None:
             return
@@ -189,7 +200,7 @@ class TilelabCollector(Collector):
         yield _verdict_counts(self._verdicts.now(session, now))
         yield _step_seconds(self._seconds.now(session, now))
         yield _failure_counts(self._failures.now(session, now))
-        yield _emails(session)
+        yield from _emails(session, now)
         yield _scores(session)
 
     def _from_redis(self) -> Iterator[Metric]:
@@ -206,6 +217,11 @@ class TilelabCollector(Collector):
         for name in PROCESSES:
             processes.add_metric([name], found.processes.get(name, 0))
         yield processes
+        yield GaugeMetricFamily(
+            "tilelab_clock_ahead_of_redis_seconds",
+            "Seconds by which the clock of the portal's machine is ahead of Redis's.",
+            value=found.clock_ahead,
+        )
         yield GaugeMetricFamily("tilelab_results_waiting", "Results waiting to be recorded.", value=found.results)
         yield CounterMetricFamily(
             "tilelab_late_results", "Results refused because their try no longer counts.", value=found.late
@@ -218,6 +234,14 @@ class TilelabCollector(Collector):
         for why in Distrust:
             refused.add_metric([why.value], found.distrusted.get(why.value, 0))
         yield refused
+
+
+def _age_of_backup(folder: Path, now: datetime) -> float:
+    try:
+        newest = newest_backup(folder)
+        return math.inf if newest is None else _seconds_since(made_at(newest), now)
+    except (OSError, ValueError):
+        return math.inf
 
 
 def _queues_in_use(session: Session) -> Iterator[str]:
@@ -268,7 +292,11 @@ def _age(session: Session, step: int | None, now: datetime) -> float:
     queued = None
     if step is not None:
         queued = session.scalar(select(Job.queued_at).join(Step, Step.job_id == Job.id).where(Step.id == step))
-    return 0.0 if queued is None else max(0.0, (now - queued).total_seconds())
+    return _seconds_since(queued, now)
+
+
+def _seconds_since(time: datetime | None, now: datetime) -> float:
+    return 0.0 if time is None else max(0.0, (now - time).total_seconds())
 
 
 def _workers(workers: list[WorkerRecord], taking: Mapping[str, int], queues: Sequence[str]) -> Iterator[Metric]:
@@ -312,14 +340,19 @@ def _step_seconds(counts: Mapping[tuple[str, float | str], float]) -> Metric:
     return family
 
 
-def _emails(session: Session) -> Metric:
+def _emails(session: Session, now: datetime) -> Iterator[Metric]:
     family = GaugeMetricFamily(
         "tilelab_emails", "E-mails of the last 30 days that wait, or that were tried and given up.", labels=["state"]
     )
     found = mail_state(session)
     family.add_metric(["waiting"], found.waiting)
     family.add_metric(["failed"], found.failed)
-    return family
+    yield family
+    yield GaugeMetricFamily(
+        "tilelab_oldest_untried_email_seconds",
+        "Age of the oldest e-mail that the mail server hasn't answered yet.",
+        value=_seconds_since(found.untried_since, now),
+    )
 
 
 def _scores(session: Session) -> Metric:

@@ -79,22 +79,26 @@ class InRedis:
     processes: the number of running processes of each kind
     results: waiting to be recorded; late: refused since Redis started
     distrusted: refused since Redis started, because they can't be trusted, by reason
+    clock_ahead: seconds by which this machine's clock is ahead of Redis's
     """
 
     processes: Mapping[str, int]
     results: int
     late: int
     distrusted: Mapping[str, int] = field(default_factory=dict)
+    clock_ahead: float = 0.0
 
 
 def look(client: redis.Redis) -> InRedis:
     """Read the metrics in one round trip; raises BrokerUnavailable."""
+    begun = time.time()
     with broker_errors(client), client.pipeline(transaction=False) as together:
         together.time()
         together.zrange(_BOARD, 0, -1, withscores=True)
         together.llen(RESULTS_QUEUE)
         together.get(_LATE)
         together.hgetall(_REFUSED)
-        (now, _), board, results, late, refused = together.execute()
+        (now, microseconds), board, results, late, refused = together.execute()
+    ahead = (begun + time.time()) / 2 - now - microseconds / 1e6
     living = Counter(name.partition(" ")[0] for name, told in board if now - told <= SILENT_SECONDS)
-    return InRedis(living, int(results), int(late or 0), {why: int(count) for why, count in refused.items()})
+    return InRedis(living, int(results), int(late or 0), {why: int(count) for why, count in refused.items()}, ahead)

@@ -16,13 +16,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
-from server.accounts.models import Person
+from server.accounts.models import Identity, Person
+from server.courses.models import Assignment
 from server.database.engine import connect
 from server.database.schema import upgrade
 from server.grading.attempts import ticket_of
 from server.grading.models import Job, Step, StepState
+from server.lti.models import LtiContext, LtiLink, LtiPlatform, LtiScore
+from server.mail.models import Mail
 from server.mail.queries import ask_for_test
 from tests.faults.course import ASSIGNMENT, ROOT
 from tests.faults.house import House
@@ -52,6 +55,11 @@ class Site:
     house: House
     url: str = ""
     _submitted: list[str] = field(default_factory=list)
+
+    @property
+    def backup(self) -> Path:
+        """The newest one, which is encrypted."""
+        return self.house.folder / "backups" / "tilelab.zip.gpg"
 
     def scrape(self) -> Samples | None:
         """None while the portal is away."""
@@ -95,6 +103,7 @@ class Site:
         if (part := self.house.parts.pop(name, None)) is not None:
             part.stop()
         command = parts(self.house, Numbers(web_processes=1), canned=True)[name]
+        words = (f"TILELAB_BACKUPS={self.backup.parent}", *words)
         if name == "worker":
             command[command.index("--slots") + 1] = "1"
         self.house.start({name: ["/usr/bin/env", *words, *command]})
@@ -209,21 +218,93 @@ def forged(site: Site, folder: Path) -> Samples | None:
 
 def no_mail(site: Site, folder: Path) -> Samples | None:
     """Nothing listens where the mail server should be, until the setting is corrected."""
+    _mail(site, free_port())
+    _ask_for_mail(site)
+    _said(site, "e-mails wait")
+    found = site.until('tilelab_emails{state="waiting"} 1')
+    with inbox() as box:
+        _mail(site, box.port)
+        site.until('tilelab_emails{state="waiting"} 0')
+    return found
+
+
+def one_mailbox(site: Site, folder: Path) -> Samples | None:
+    """The mail server refuses one address, and an e-mail to it waits for hours."""
+    with inbox() as box:
+        box.refused = "@"
+        _mail(site, box.port)
+        _ask_for_mail(site)
+        _said(site, "is not sent")
+        found = site.until('tilelab_emails{state="waiting"} 1')
+        box.refused = ""
+        with site.house.sessions.begin() as session:
+            session.execute(update(Mail).where(Mail.next_at.is_not(None)).values(next_at=datetime.now(UTC)))
+        site.until('tilelab_emails{state="waiting"} 0')
+    return found
+
+
+def _mail(site: Site, port: int) -> None:
+    """Let the dispatcher send e-mails to this port, with a log of its own."""
     settings = ("TILELAB_SMTP_HOST=127.0.0.1", "TILELAB_SMTP_TLS=none", "TILELAB_MAIL_FROM=tilelab@tilelab.example")
-    public = f"TILELAB_PUBLIC_URL={site.house.url}"
-    site.start("dispatcher", f"TILELAB_SMTP_PORT={free_port()}", public, *settings)
+    (site.house.folder / "dispatcher.log").unlink()
+    site.start("dispatcher", f"TILELAB_SMTP_PORT={port}", f"TILELAB_PUBLIC_URL={site.house.url}", *settings)
+
+
+def _ask_for_mail(site: Site) -> None:
+    """Of two hours ago."""
     with site.house.sessions.begin() as session:
         person = session.scalars(select(Person)).first()
         assert person
         ask_for_test(session, person)
+        session.flush()
+        session.execute(update(Mail).values(made_at=datetime.now(UTC) - timedelta(hours=2)))
+
+
+def _said(site: Site, words: str) -> None:
+    """Wait until the dispatcher's log has these words."""
     deadline = time.monotonic() + _SECONDS
-    while "server.mail.sender" not in (site.house.folder / "dispatcher.log").read_text():
-        assert time.monotonic() < deadline, "the e-mail was never tried"
+    while words not in (site.house.folder / "dispatcher.log").read_text():
+        assert time.monotonic() < deadline, f"in vain: {words}"
         time.sleep(0.2)
-    found = site.until('tilelab_emails{state="waiting"} 1')
-    with inbox() as box:
-        site.start("dispatcher", f"TILELAB_SMTP_PORT={box.port}", public, *settings)
-        site.until('tilelab_emails{state="waiting"} 0')
+
+
+def no_platform(site: Site, folder: Path) -> Samples | None:
+    """Nothing listens where a platform should take a score."""
+    place, now = f"http://127.0.0.1:{free_port()}", datetime.now(UTC)
+    with site.house.sessions.begin() as session:
+        assignment, person = session.scalars(select(Assignment)).one(), session.scalars(select(Person)).first()
+        assert person
+        platform = LtiPlatform(
+            title="Platform", issuer=place, client_id="tilelab", deployments=["1"], authorization=place, token=place,
+            keys=place, domains=[], created_at=now,
+        )  # fmt: skip
+        context = LtiContext(
+            platform=platform, course_id=assignment.course_id, deployment="1", name="1", title="C", connected_at=now
+        )
+        link = LtiLink(context=context, assignment_id=assignment.id, name="1", line_item=place)
+        identity = Identity(person_id=person.id, issuer=platform.people, subject="1", created_at=now, used_at=now)
+        score = LtiScore(link=link, person_id=person.id, points=None, most=1.0, made_at=now, next_at=now)
+        session.add_all([platform, context, link, identity, score])
+    found = site.until('tilelab_lti_scores{state="failing"} 1')
+    with site.house.sessions.begin() as session:
+        for table in (LtiScore, LtiLink, LtiContext, LtiPlatform, Identity):
+            session.execute(delete(table))
+    return found
+
+
+def wrong_clock(site: Site, folder: Path) -> Samples | None:
+    """The clock of the server's parts is two minutes ahead, and Redis's isn't."""
+    with site.house.clock_off_by(120):
+        return site.scrape()
+
+
+def old_backup(site: Site, folder: Path) -> Samples | None:
+    """The last backups failed."""
+    backup = site.backup
+    then = time.time() - timedelta(days=3).total_seconds()
+    os.utime(backup, (then, then))
+    found = site.scrape()
+    backup.touch()
     return found
 
 
@@ -250,6 +331,10 @@ FAILURES: Mapping[str, Failure] = {
     "no Redis": no_redis,
     "no database": no_database,
     "no mail server": no_mail,
+    "mailbox that refuses": one_mailbox,
+    "no platform": no_platform,
+    "wrong clock": wrong_clock,
+    "old backup": old_backup,
     "forged result": forged,
     "slot that dies": slot_dies,
     "full disk": full_disk,
@@ -268,6 +353,8 @@ def record(folder: Path, say: Callable[[str], None]) -> Mapping[str, tuple[Sampl
     found = {}
     with House(folder, students=1, device_class="") as house:
         site = Site(house)
+        site.backup.parent.mkdir()
+        site.backup.write_text("encrypted")
         for part in parts(house, canned=True):
             site.start(part)
         for name, failure in FAILURES.items():

@@ -33,11 +33,15 @@ EXPECTED = {
     "no Redis": [alert("PartIsDown")],
     "no database": [alert("PartIsDown")],
     "no mail server": [alert("EmailsWait")],
+    "mailbox that refuses": [],
+    "no platform": [alert("ScoresAreRefused")],
+    "wrong clock": [alert("ClockIsWrong")],
+    "old backup": [alert("BackupIsOld")],
     "forged result": [alert("ResultsAreRefused", why="unsigned")],
     "slot that dies": [alert("Faults"), alert("WorkerIsOut")],
     "full disk": [alert("DiskIsNearlyFull")],
 }
-LATE = {"no mail server": MINUTES["during"]}
+LATE = dict.fromkeys(("mailbox that refuses", "no platform"), MINUTES["during"])
 BY_MINUTE = {
     name: {MINUTES["before"]: [], LATE.get(name, SOON): alerts, MINUTES["after"]: []}
     for name, alerts in EXPECTED.items()

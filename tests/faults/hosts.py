@@ -1,4 +1,4 @@
-"""Hosts with a name and a network of their own, on this machine: Linux namespaces, joined to it by a wire each."""
+"""Hosts with names and a network of their own, on this machine: Linux namespaces, joined to it by a wire each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def why_not() -> str:
     if missing:
         return f"{' and '.join(missing)} missing (Debian: iproute2, util-linux)"
     tried = subprocess.run(
-        ["unshare", "-nu", "ip", "link", "add", "one", "type", "veth", "peer", "name", "two"],
+        ["unshare", "-num", "ip", "link", "add", "one", "type", "veth", "peer", "name", "two"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     return "" if tried.returncode == 0 else f"no network namespaces here: {tried.stderr.strip()}"
@@ -32,13 +32,16 @@ class Host:
     """A host, as long as the block lasts. Its wire goes with it.
 
     name: at most eight letters
-    ours: the address of this machine, as the host sees it
+    joined_to: the host at the other end of its wire; this machine if None
+    ours: the address of the other end, as the host sees it
+    theirs: the host's own address
     """
 
-    def __init__(self, name: str, number: int) -> None:
+    def __init__(self, name: str, number: int, joined_to: Host | None = None) -> None:
         self.name = name
         self.ours = f"{_NETWORK}.{4 * number + 1}"
-        self._theirs = f"{_NETWORK}.{4 * number + 2}"
+        self.theirs = f"{_NETWORK}.{4 * number + 2}"
+        self._from = joined_to.entering if joined_to else []
         self._wire = f"tl{_PART}-{name}"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -46,26 +49,30 @@ class Host:
     def entering(self) -> list[str]:
         """What to put before a command that is to run there."""
         assert self._process
-        return ["nsenter", "-t", str(self._process.pid), "-n", "-u"]
+        return ["nsenter", "-t", str(self._process.pid), "-n", "-u", "-m"]
 
     def cut(self) -> None:
         """Nothing gets through any more, and nobody is told."""
-        _run("ip", "link", "set", self._wire, "down")
+        _run(*self._from, "ip", "link", "set", self._wire, "down")
 
     def join(self) -> None:
-        _run("ip", "link", "set", self._wire, "up")
+        _run(*self._from, "ip", "link", "set", self._wire, "up")
+
+    def resolve(self, names: Path) -> None:
+        """Take this file for the host's /etc/hosts."""
+        _run(*self.entering, "mount", "--bind", str(names), "/etc/hosts")
 
     def __enter__(self) -> Self:
         ready = f"hostname {self.name} && exec sleep 3600"
-        self._process = subprocess.Popen(["unshare", "-nu", "sh", "-c", ready], start_new_session=True)
+        self._process = subprocess.Popen(["unshare", "-num", "sh", "-c", ready], start_new_session=True)
         self._wait_until_apart()
         there = str(self._process.pid)
-        _run("ip", "link", "add", self._wire, "type", "veth", "peer", "name", "wire", "netns", there)
-        _run("ip", "addr", "add", f"{self.ours}/30", "dev", self._wire)
+        _run(*self._from, "ip", "link", "add", self._wire, "type", "veth", "peer", "name", "wire", "netns", there)
+        _run(*self._from, "ip", "addr", "add", f"{self.ours}/30", "dev", self._wire)
         self.join()
         for words in (
             ("link", "set", "lo", "up"),
-            ("addr", "add", f"{self._theirs}/30", "dev", "wire"),
+            ("addr", "add", f"{self.theirs}/30", "dev", "wire"),
             ("link", "set", "wire", "up"),
         ):
             _run(*self.entering, "ip", *words)
@@ -75,7 +82,7 @@ class Host:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._process
-        subprocess.run(["ip", "link", "del", self._wire], check=False, capture_output=True)
+        subprocess.run([*self._from, "ip", "link", "del", self._wire], check=False, capture_output=True)
         self._process.kill()
         self._process.wait()
 

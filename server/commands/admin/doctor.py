@@ -26,7 +26,8 @@ _NO_BACKUPS = "\nBackups weren't checked. Name their folder with --backups FOLDE
 @click.command(epilog="Exit code: 0 no problem, perhaps warnings; 1 a problem; 2 wrong use.")
 @click.option(
     "--backups", metavar="FOLDER", type=click.Path(readable=False, path_type=Path),
-    help="The folder of your backups: check the newest one's age, and whether it can be read.",
+    help="The folder of your backups: check the newest one's age, and whether it can be read.  [default: "
+    "TILELAB_BACKUPS]",
 )  # fmt: skip
 @answering()
 def doctor(backups: Path | None) -> Answer:
@@ -51,7 +52,7 @@ def doctor(backups: Path | None) -> Answer:
     }
     return Answer(
         data,
-        _shown(lines, counts) + ("" if backups else _NO_BACKUPS),
+        _shown(lines, counts) + ("" if any(line.check == "backups" for line in lines) else _NO_BACKUPS),
         Exit.NOT_ACCEPTED if counts["problem"] else Exit.ACCEPTED,
     )
 

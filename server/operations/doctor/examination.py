@@ -80,14 +80,15 @@ def checks_of(settings: Settings) -> Sequence[Check]:
 
 
 def examine(environment: Mapping[str, str], backups: Path | None = None, seconds: float = SECONDS) -> list[Line]:
-    """Run all checks that apply."""
+    """Run all checks that apply. backups: their folder; None for the one in the settings."""
     try:
         settings, lines = _readable(environment)
         engine = connect(settings.database_url)
     except (SettingError, DatabaseUnavailable) as error:
         return [Line("settings", Level.PROBLEM, f"{sentence(error)} Nothing else can be checked until then.")]
     try:
-        return lines + examine_with(checks_of(settings), Deployment(environment, settings, engine, backups), seconds)
+        deployment = Deployment(environment, settings, engine, backups or settings.backups)
+        return lines + examine_with(checks_of(settings), deployment, seconds)
     finally:
         engine.dispose()
 

@@ -13,7 +13,7 @@ from sqlalchemy import make_url
 from kernels.wording import plural
 from server.database.storage import free_bytes
 from server.identity_providers import is_loopback, secret_files
-from server.operations.backup import ArchiveError, ArchiveReader
+from server.operations.backup import made_at, newest_backup
 from server.operations.doctor.finding import Deployment, Finding, fine, problem, warning
 
 _SHORTEST = 12
@@ -95,10 +95,10 @@ def backups(deployment: Deployment) -> Finding | None:
     if folder is None:
         return None
     try:
-        file = _newest(folder)
+        file = newest_backup(folder)
         if file is None:
             return problem(f"{folder} has no backup, so a broken disk loses everything. Run: {_command(folder)}")
-        made = _made_at(file)
+        made = made_at(file)
     except OSError as error:
         return problem(
             f"{error.filename or folder} can't be read ({error.strerror}), so perhaps you have no backup. Correct its "
@@ -120,7 +120,7 @@ def backups(deployment: Deployment) -> Finding | None:
 
 def disk_of_backups(deployment: Deployment) -> Finding | None:
     try:
-        file = _newest(deployment.backups) if deployment.backups else None
+        file = newest_backup(deployment.backups) if deployment.backups else None
         if file is None:
             return None
         size, found = file.stat().st_size, os.statvfs(file.parent)
@@ -162,22 +162,6 @@ def _others_can_read(file: Path) -> bool:
     if os.path.ismount(file):
         return False
     return bool(file.stat().st_mode & 0o004) and all(folder.stat().st_mode & 0o001 for folder in file.parents)
-
-
-def _newest(folder: Path) -> Path | None:
-    """The newest backup, perhaps encrypted. One that isn't finished has a name with a dot in front."""
-    files = [file for file in folder.iterdir() if ".zip" in file.suffixes and not file.name.startswith(".")]
-    return max(files, key=lambda file: file.stat().st_mtime, default=None)
-
-
-def _made_at(file: Path) -> datetime:
-    """The time of a backup's data. An encrypted one shows only when it was written, and whether anything was."""
-    if not file.stat().st_size:
-        raise ArchiveError("it is empty")
-    if file.suffix != ".zip":
-        return datetime.fromtimestamp(file.stat().st_mtime, UTC)
-    with file.open("rb") as opened, ArchiveReader(opened) as archive:
-        return datetime.fromisoformat(archive.manifest.made_at)
 
 
 def _command(folder: Path) -> str:

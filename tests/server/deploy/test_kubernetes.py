@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import tomllib
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import click
+import jsonschema
 import pytest
 import yaml
 
 from tests.server.compose_file import services
-from tests.server.deploy.kubernetes import Workload, config_maps, kustomization, of_kind, secret_files, workloads
+from tests.server.deploy.kubernetes import (
+    Workload,
+    config_maps,
+    kustomization,
+    objects,
+    of_kind,
+    secret_files,
+    workloads,
+)
+from tests.server.deploy.kubernetes_schemas import FILE
 from tests.server.deploy.units import DEPLOY, ROOT
 from worker.commands.worker.start import start
 from worker.slots import supervisor
 
 EVERY = workloads()
+SCHEMAS = json.loads(FILE.read_text())
 SERVER = {"web", "dispatcher", "recorder", "migrate"}
 WORKERS = {"worker-cpu", "worker-gpu"}
 POLICIES = of_kind("NetworkPolicy")
@@ -42,6 +55,42 @@ def test_kustomize_builds_it_from_what_make_secrets_wrote(tmp_path: Path):
             mounted = re.findall(r"'(?:secretName|secret': {'name)': '([^']*)'", str(each))
             assert mounted
             assert set(mounted) <= secrets
+
+
+def refusal(plain: object, kind: str) -> str:
+    """The place of what the schema of the kind refuses; "" if it refuses nothing."""
+    errors = jsonschema.Draft202012Validator({**SCHEMAS, "$ref": f"#/$defs/{kind}"}).iter_errors(plain)
+    worst = jsonschema.exceptions.best_match(errors)
+    return worst.json_path if worst else ""
+
+
+@pytest.mark.parametrize("it", objects(), ids=lambda it: f"{it['kind']}-{it['metadata']['name']}")
+def test_each_object_is_what_its_schema_allows(it: dict[str, Any]):
+    assert not refusal(it, it["kind"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "path"),
+    [
+        ("Deployment", "web", "spec.template.spec.containers.0.livenessProbe.periodSeconds"),
+        ("Deployment", "redis", "spec.template.spec.securityContext.runAsNonRoot"),
+        ("Job", "migrate", "spec.backoffLimit"),
+        ("Service", "web", "spec.ports.0.port"),
+        ("Ingress", "web", "spec.ingressClassName"),
+        ("NetworkPolicy", "worker", "spec.policyTypes"),
+        ("ScaledObject", "worker-gpu", "spec.maxReplicaCount"),
+    ],
+)
+def test_a_misspelt_field_and_a_wrong_type_are_refused(kind: str, name: str, path: str):
+    *way, field = path.split(".")
+    for wrong in ({f"{field}s": 1}, {field: {"of": "type"}}):
+        copy = deepcopy(of_kind(kind)[name])
+        place: Any = copy
+        for step in way:
+            place = place[int(step) if step.isdecimal() else step]
+        assert place.pop(field) is not None
+        place |= wrong
+        assert refusal(copy, kind).startswith("$.spec")
 
 
 def test_the_parts_are_those_of_an_installation():

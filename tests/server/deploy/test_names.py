@@ -137,7 +137,7 @@ def routes(sqlite_url: str) -> Iterator[Any]:
 @pytest.fixture
 def families(sqlite_url) -> Iterator[list[Metric]]:
     engine = connect(sqlite_url)
-    yield list(TilelabCollector(engine, lambda: InRedis({}, 0, 0)).collect())
+    yield list(TilelabCollector(engine, lambda: InRedis({}, 0, 0), backups=ROOT).collect())
     engine.dispose()
 
 

@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,10 +28,18 @@ SERVER = ("tilelab-serve@dispatcher.service", "tilelab-serve@recorder.service", 
 
 @dataclass
 class Host:
-    """A host with the units. Its folders are below one, and its ports are free ones."""
+    """A host with the units. Its folders are below one, and its ports are free ones.
+
+    name: of the host in the address of Redis, with TLS; "" for this machine and no TLS
+    entering: what goes before a command, to start it there
+    settings: more of them than the environment files have
+    """
 
     folder: Path
     stack: ExitStack
+    name: str = ""
+    entering: Sequence[str] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
     running: dict[str, Watched] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -41,10 +49,12 @@ class Host:
             (self.folder / name).mkdir(parents=True)
         (self.folder / "bin" / "valkey-server").symlink_to(redis_program())
         secrets = self.folder / "etc" / "secrets"
-        subprocess.run([ROOT / "bin" / "make-secrets", secrets], check=True)
+        tls = ["--tls", self.name] if self.name else []
+        subprocess.run([ROOT / "bin" / "make-secrets", *tls, secrets, secrets], check=True)
         self._write(secrets / "database_url", f"sqlite:///{self.folder}/var/lib/tilelab/tilelab.sqlite3")
         url = (secrets / "redis_url").read_text()
-        self._write(secrets / "redis_url", url.replace("@redis:6379", f"@127.0.0.1:{self.ports['redis']}"))
+        place = f"{self.name or '127.0.0.1'}:{self.ports['redis']}"
+        self._write(secrets / "redis_url", url.replace(f"@{self.name or 'redis'}:6379", f"@{place}"))
 
     @staticmethod
     def _write(file: Path, text: str) -> None:
@@ -58,7 +68,7 @@ class Host:
     def environment(self, unit: str) -> dict[str, str]:
         own = {name: self.here(value) for name, value in self.units[unit].environment.items()}
         path = f"{self.folder / 'bin'}:/usr/bin:/bin"
-        return {"PATH": path, "TMPDIR": str(self.folder / "tmp"), "PYTHONUNBUFFERED": "1", **own}
+        return {"PATH": path, "TMPDIR": str(self.folder / "tmp"), "PYTHONUNBUFFERED": "1", **own, **self.settings}
 
     def start(self, unit: str, *more: str) -> Watched:
         for name in self.units[unit].words("StateDirectory"):
@@ -67,12 +77,12 @@ class Host:
         return self.begin(unit, [*command, *more], self.environment(unit))
 
     def begin(self, name: str, command: list[str], environment: Mapping[str, str]) -> Watched:
-        self.running[name] = self.stack.enter_context(Watched(command, environment))
+        self.running[name] = self.stack.enter_context(Watched([*self.entering, *command], environment))
         return self.running[name]
 
     def run(self, part: str, *words: str) -> subprocess.CompletedProcess[str]:
         """A command with the environment of a part of the server."""
-        program = [str(Path(sys.executable).parent / words[0]), *words[1:]]
+        program = [*self.entering, str(Path(sys.executable).parent / words[0]), *words[1:]]
         environment = self.environment(f"tilelab-serve@{part}.service")
         return subprocess.run(program, env=environment, capture_output=True, text=True, timeout=120, check=False)
 

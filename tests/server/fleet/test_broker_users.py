@@ -13,7 +13,7 @@ from server.fleet.models import WorkerKey
 from tests.server.compose_file import ROOT
 from tests.server.course import NOW
 from tests.services.redis_server import A_WORKER, RedisServer, as_worker
-from worker.contract.broker import connect_redis, worker_in
+from worker.contract.broker import STEP_TASK, Sender, celery_app, connect_redis, worker_in
 from worker.contract.credential import Credential, password_digest, password_in, seal, unseal
 
 MINE = Credential("mine", ("cpu", "gpu.h200"), "a1" * 32)
@@ -86,6 +86,18 @@ def test_a_stolen_address_can_do_what_the_table_says(redis_server, server):
     with connected(redis_server, MINE) as stolen:
         found = {what: permitted(stolen, command) for what, command, _ in ATTEMPTS}
     assert found == {what: answer for what, _, answer in ATTEMPTS}
+
+
+def test_a_stolen_address_leads_no_message_elsewhere(redis_server, server):
+    BrokerUsers(server).apply([key_of(MINE), key_of(OTHER)])
+    with connected(redis_server, MINE) as stolen:
+        for queue in ("cpu", "results"):
+            stolen.sadd(f"_kombu.binding.{queue}", f"{queue}\x06\x16\x06\x16gpu.h200")
+    senders = (Sender(celery_app(redis_server.url)), Sender(celery_app(as_worker(redis_server.url, OTHER))))
+    for sender, queue in zip(senders, ("cpu", "results"), strict=True):
+        sender.send(STEP_TASK, queue, "body")
+        sender.close()
+    assert [server.llen(queue) for queue in ("cpu", "results", "gpu.h200")] == [1, 1, 0]
 
 
 def test_the_page_shows_this_table():

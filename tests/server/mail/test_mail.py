@@ -295,6 +295,21 @@ def test_an_ended_round_delays_only_one_e_mail(course: ACourse, mails: Inbox) ->
     ]  # fmt: skip
 
 
+def test_only_the_mail_server_itself_leaves_e_mails_untried(course: ACourse, mails: Inbox) -> None:
+    def untried_since() -> datetime | None:
+        with course.sessions.begin() as session:
+            return mail_state(session).untried_since
+
+    commented(course, "ada", later(10))
+    sender, mails.busy, mails.refused = mailer(course, mails), True, "ada@"
+    with pytest.raises(smtplib.SMTPSenderRefused):
+        sender.round(later(20))
+    assert untried_since() == later(10)
+    assert sender.round(later(200)) == 0
+    assert untried_since() is None
+    assert len(waits(course)) == 1
+
+
 class Once(threading.Event):
     """Lets a loop run once."""
 

@@ -25,7 +25,7 @@ NAME = re.compile(r"tilelab_[a-z_]+")
 @pytest.fixture
 def families(sqlite_url) -> Iterator[list[Metric]]:
     engine = connect(sqlite_url)
-    yield list(TilelabCollector(engine, lambda: InRedis({}, 0, 0)).collect())
+    yield list(TilelabCollector(engine, lambda: InRedis({}, 0, 0), backups=ROOT).collect())
     engine.dispose()
 
 
