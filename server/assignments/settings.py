@@ -117,6 +117,10 @@ class AssignmentSettings:
         "Hold grades back", "Students see their verdicts, but no points until you clear this.",
         option="--hold-grades/--release-grades", help="Hide points from students, or show them.",
     )] = False
+    blind: Annotated[bool, Asked(
+        "Grade blind", "Staff grade by the rubric without names. Other staff pages still show them.",
+        option="--blind/--named", help="Hide names while grading by the rubric, or show them.",
+    )] = False
     board_columns: Annotated[str, Asked(
         "Leaderboard columns",
         "In this order, from: speed time share occupancy date bound launch. Empty: the usual columns.",

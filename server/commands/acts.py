@@ -78,6 +78,11 @@ STUDENT = Named(
 )
 """A student's part of an assignment."""
 
+ASSIGNMENT = Named(
+    (click.argument("name", metavar="COURSE/ASSIGNMENT"),),
+    lambda session, name: assignment_target(assignment_named(session, name)),
+)
+
 MEMBER = Named(
     (click.argument("name", metavar="COURSE"), click.argument("email")),
     lambda session, name, email: Target(course_named(session, name), people=(person_named(session, email).id,)),

@@ -202,6 +202,7 @@ class Assignment(Base):
     board_columns: columns of its leaderboards, such as "speed date"; "" for the usual ones
     board_sort: the column that sorts leaderboards at first, with "-" in front if reversed; "" for the rank
     rubric: the criteria by which course staff give points, see server.grades.criteria; "" for none
+    blind: whether course staff grade by the rubric without names
     position: its place in the course's list; None for after the others, by deadline
     """
 
@@ -246,6 +247,7 @@ class Assignment(Base):
     speed_by: Mapped[SpeedBy | None] = mapped_column(choice(SpeedBy, constrained=False))
     speed_tiers: Mapped[str] = mapped_column(String(200), default="")
     rubric: Mapped[str] = mapped_column(Text, default="")
+    blind: Mapped[bool] = mapped_column(default=False)
     position: Mapped[int | None]
     board_columns: Mapped[str] = mapped_column(String(100), default="")
     board_sort: Mapped[str] = mapped_column(String(100), default="")

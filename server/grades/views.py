@@ -140,7 +140,7 @@ def _sorted(name: str, by: str, *, down: bool) -> str:
 
 
 _PATH = "/grades/<assignment>/<int(max=9007199254740991):person>"
-_OWN_PAGE = ("staff.change_grade", "staff.change_criteria", "staff.grade_by_rubric")
+_OWN_PAGE = ("staff.change_grade", "staff.change_criteria", "staff.save_grading")
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,8 @@ from server.grading.service import NO_SOURCE, keep_source
 from server.lti.models import LtiLaunch, LtiScore
 from server.mail.models import Mail
 from server.standings.service import remove_person
-from server.submissions.models import LookedAtPair, Mode, RubricGrade, StagedRegrade, Submission
-from server.talk.models import Announcement, Comment, ExtensionRequest, RegradeRequest, SeenAnnouncement
+from server.submissions.models import GradingShare, LookedAtPair, Mode, RubricGrade, StagedRegrade, Submission
+from server.talk.models import Announcement, Comment, ExtensionRequest, RegradeRequest, SavedComment, SeenAnnouncement
 from worker.contract.messages import Ticket
 
 ERASED_NAME = "erased"
@@ -87,6 +87,7 @@ _LOOKED_AT = tuple(
         Worker,
         RubricGrade,
         LookedAtPair,
+        SavedComment,
     )
 )
 
@@ -229,7 +230,10 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     session.execute(update(Membership).where(Membership.person_id == person.id).values(student_id=""))
     for reasons in (Extension, Correction):
         session.execute(update(reasons).where(reasons.person_id == person.id).values(reason=""))
-    session.execute(update(RubricGrade).where(RubricGrade.person_id == person.id).values(words={}))
+    session.execute(update(RubricGrade).where(RubricGrade.person_id == person.id).values(words={}, reason=""))
+    session.execute(delete(GradingShare).where(GradingShare.person_id == person.id))
+    for held in (GradingShare.grader_id, GradingShare.claimed_by):
+        session.execute(update(GradingShare).where(held == person.id).values({held: None}))
     theirs = select(Submission.id).where(Submission.person_id == person.id)
     looked = or_(LookedAtPair.left_id.in_(theirs), LookedAtPair.right_id.in_(theirs))
     session.execute(update(LookedAtPair).where(looked).values(note=""))

@@ -19,8 +19,9 @@ from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Course, Extension, Membership
 from server.experiments.models import Experiment
 from server.experiments.queries import results
-from server.grades.grade import own_grades, rubric_grades_of
-from server.grades.rubric import lines_of
+from server.grades.criteria import Given
+from server.grades.grade import given_in, own_grades, rubric_grades_of
+from server.grades.rubric import SheetLine, sheet_lines
 from server.grading.models import Result, Source
 from server.lti.models import LtiScore
 from server.mail.models import Mail
@@ -28,7 +29,8 @@ from server.submissions.models import Submission
 from server.submissions.result.report import read_stored_report
 from server.talk.models import Comment, ExtensionRequest, RegradeRequest
 
-Rows = Sequence[dict[str, Any]]
+Row = dict[str, Any]
+Rows = Sequence[Row]
 _SOME = 100
 
 
@@ -137,18 +139,28 @@ def _grades(session: Session, course: Course, person: int) -> Rows:
     handed_in = select(Submission.assignment_id).where(Submission.person_id == person)
     query = select(Assignment).where(Assignment.course_id == course.id, Assignment.id.in_(handed_in))
     assignments = session.scalars(query.options(joinedload(Assignment.course))).all()
-    found, by_rubric = own_grades(session, assignments, person), rubric_grades_of(session, assignments, person)
+    found = own_grades(session, assignments, person)
+    given = {number: given_in(row) for number, row in rubric_grades_of(session, assignments, person).items()}
     return [
         {
             "id": each.id, "assignment": each.slug, "points": found[each.id].points, "why": found[each.id].why,
-            "rubric": [
-                {"title": line.criterion.title, "most": line.criterion.most, "points": line.points, "words": line.words}
-                for line in lines_of(each, by_rubric.get(each.id))
-            ],
+            "rubric": [_criterion(line) for line in sheet_lines(each, given.get(each.id))],
+            "adjustment": _adjustment(given.get(each.id)),
         }
         for each in assignments
         if not found[each.id].held
     ]  # fmt: skip
+
+
+def _criterion(line: SheetLine) -> Row:
+    return {
+        "title": line.criterion.title, "most": line.criterion.most, "points": line.points, "words": line.words,
+        "items": [{"text": item.text, "points": item.points} for item in line.items],
+    }  # fmt: skip
+
+
+def _adjustment(given: Given | None) -> Row | None:
+    return {"points": given.adjustment, "reason": given.reason} if given is not None and given.adjustment else None
 
 
 def _deeds(session: Session, person: int) -> Rows:

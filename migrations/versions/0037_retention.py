@@ -1,6 +1,6 @@
 """How long courses keep details of submissions.
 
-Revision ID: 0036
+Revision ID: 0037
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0036"
-down_revision = "0035"
+revision = "0037"
+down_revision = "0036"
 
 
 def upgrade() -> None:
