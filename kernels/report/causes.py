@@ -149,6 +149,8 @@ def cause_of(report: Report) -> Cause | None:
     known = _CAUSES.get(explanation.advice)
     if known is None and report.verdict is Verdict.DATA_RACE:
         known = _missing_barrier(leading, explanation)
+    if known is None and any(finding.facts.diagnosis("never_written") for finding in leading):
+        known = Cause.OUTPUT_UNWRITTEN
     if known is None and report.verdict is Verdict.OUT_OF_BOUNDS:
         known = _missing_guard(leading)
     return known or _OF_VERDICT.get(report.verdict, Cause.OTHER)

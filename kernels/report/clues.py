@@ -151,9 +151,10 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> Step | None:
     if leading.facts.diagnosis(*_LEFT_OUT) and not any(map(_ROUNDED_UP.search, lines)):
         text = f"Round the number of tiles up{at}, as in `(Width + TILE_WIDTH - 1) / TILE_WIDTH`."
         return Step("tiles_rounded_down", text if _loads_are_guarded(lines) else f"{text} {_PARTIAL_TILE}")
-    if leading.facts.diagnosis(_NEVER_WRITTEN):
-        text = f"Store the result of each thread in `{leading.array}`. So far, none does." if leading.array else ""
-        return Step("never_written", text) if text else None
+    if leading.facts.diagnosis(_NEVER_WRITTEN) and leading.array and not stores_to(leading.array, lines):
+        return Step(
+            "never_written", f"Store the result of each thread in `{leading.array}`. So far, nothing is stored there."
+        )
     if leading.facts.diagnosis(_UNWRITTEN):
         if few := _too_few_threads(report):
             return Step("too_few_threads", _enough_threads(few, lines))

@@ -276,7 +276,7 @@ _ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
     ("cluster", lambda race: race.finding.facts.mistake is Mistake.CLUSTER_RACE, _CLUSTER),
     ("update", lambda race: race.adds_up or (race.one_update and not race.outside), _UPDATE),
     ("set_elsewhere", lambda race: race.outside and race.uses(_ATOMIC_OF_IT), _SET_ELSEWHERE),
-    ("fences", lambda race: race.outside and not race.in_block and race.uses(_FLAG_OR_LOCK), _FENCES),
+    ("fences", lambda race: race.outside and race.uses(_FLAG_OR_LOCK), _FENCES),
     ("next_row", lambda race: race.outside and race.one_store and race.in_block and race.in_matrix, _NEXT_ROW),
     ("one_cell", lambda race: race.outside and race.one_store and race.in_block, _ONE_CELL),
     ("offset", lambda race: race.outside and race.one_store and race.same_in_blocks, _OFFSET),
