@@ -1,6 +1,6 @@
 """The cause of each failed result.
 
-Revision ID: 0035
+Revision ID: 0038
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0035"
-down_revision = "0034"
+revision = "0038"
+down_revision = "0037"
 
 
 def upgrade() -> None:
