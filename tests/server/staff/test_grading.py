@@ -76,6 +76,11 @@ def test_what_another_grader_has_open_is_skipped_for_a_while(
     assert next_of(tim.page(GRADING)) != first
     assert "has this submission open" in tim.page(first)
     assert "has this submission open" not in tom.page(first)
+    tom.page(paper(portal, next(name for name in NAMES if paper(portal, name) != first)))
+    assert "has this submission open" not in tim.page(first)
+    with portal.course.sessions.begin() as session:
+        session.execute(update(GradingShare).values(claimed_by=None, claimed_until=None))
+    tom.page(first)
     with portal.course.sessions.begin() as session:
         session.execute(update(GradingShare).values(claimed_until=datetime.now(UTC) - timedelta(seconds=1)))
     assert next_of(tim.page(GRADING)) == first
