@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session, aliased
 from server.accounts.models import Person
 from server.courses.models import Assignment, Membership, Role
 from server.exercises.stored import material_of
+from server.grading.models import NO_SOURCE
 from server.submissions.models import ExactCopy, LookedAtPair, Submission
 
 
@@ -49,7 +50,7 @@ def count_copies(session: Session, assignments: Iterable[int]) -> Mapping[int, i
     query = (
         select(ExactCopy.assignment_id, func.count(copy.source_digest.distinct()))
         .join(copy, copy.id == ExactCopy.submission_id)
-        .where(ExactCopy.assignment_id.in_(assignments), _by_student(copy))
+        .where(ExactCopy.assignment_id.in_(assignments), _by_student(copy), copy.source_digest != NO_SOURCE)
         .where(earliest < copy.id, ~exists().where(looked))
         .group_by(ExactCopy.assignment_id)
     )

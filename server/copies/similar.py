@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
 from kernels.rendering.text_safety import safe_lines
@@ -22,7 +22,7 @@ from server.courses.models import Assignment, Membership, Role
 from server.database.base import one_of
 from server.exercises.stored import material_of
 from server.grades.grade import grades
-from server.grading.models import Source
+from server.grading.models import NO_SOURCE, Source
 from server.submissions.models import Submission
 
 MOST_GROUPS = 50
@@ -58,7 +58,7 @@ def works_of(session: Session, assignment: Assignment) -> list[Work]:
     }
     last = (
         select(Submission.person_id, func.max(Submission.id))
-        .where(Submission.assignment_id == assignment.id, Submission.person_id.in_(students))
+        .where(*_with_source(assignment))
         .group_by(Submission.person_id)
     )
     chosen = [counted.get(person, number) for person, number in session.execute(last)]
@@ -67,13 +67,7 @@ def works_of(session: Session, assignment: Assignment) -> list[Work]:
 
 def work_of(session: Session, assignment: Assignment, public_id: str) -> Work | None:
     """One submission of a student to this assignment."""
-    number = session.scalar(
-        select(Submission.id).where(
-            Submission.public_id == public_id,
-            Submission.assignment_id == assignment.id,
-            Submission.person_id.in_(_students(assignment)),
-        )
-    )
+    number = session.scalar(select(Submission.id).where(Submission.public_id == public_id, *_with_source(assignment)))
     return next(iter(_works(session, [] if number is None else [number])), None)
 
 
@@ -81,7 +75,7 @@ def shared_files(session: Session, assignment: Assignment) -> list[list[Work]]:
     """Files that several students submitted or checked, also earlier. Each group has one submission of each student."""
     starter = given_code(session, assignment)[:1]
     ours = {hashlib.sha256(text.encode()).hexdigest() for text in starter}
-    mine = Submission.assignment_id == assignment.id, Submission.person_id.in_(_students(assignment))
+    mine = _with_source(assignment)
     several = (
         select(Submission.source_digest)
         .where(*mine, Submission.source_digest.not_in(ours))
@@ -108,6 +102,13 @@ def given_code(session: Session, assignment: Assignment) -> list[str]:
     if material is None:
         return []
     return [*filter(None, [material.starter]), *_CODE.findall(material.handout.replace("\r\n", "\n"))]
+
+
+def _with_source(assignment: Assignment) -> tuple[ColumnElement[bool], ...]:
+    return (
+        Submission.assignment_id == assignment.id, Submission.person_id.in_(_students(assignment)),
+        Submission.source_digest != NO_SOURCE,
+    )  # fmt: skip
 
 
 def _students(assignment: Assignment) -> Select[int]:

@@ -5,6 +5,7 @@ The rows are the queue. The next work is read from them, so nothing is lost if t
 
 from __future__ import annotations
 
+import hashlib
 from datetime import datetime
 from enum import IntEnum, StrEnum
 
@@ -31,6 +32,8 @@ from worker.contract.messages import StepKind
 
 MAX_ATTEMPTS = 3
 WORK_BYTES = 16 * 2**20
+NO_SOURCE = hashlib.sha256(b"").hexdigest()
+"""Of the empty file that replaces a removed source. No one can submit it."""
 
 # Conditions of partial indexes: they hold only open steps, so they stay small.
 _QUEUED = text("state = 'queued'")

@@ -47,9 +47,9 @@ from server.database.sqlite import compact
 from server.experiments.models import Experiment, ExperimentPoint, ExperimentState, ExperimentSubmission
 from server.fleet.models import Worker
 from server.grading.attempts import cancelled
-from server.grading.models import Attempt, Job, JobState, Result, Source, Step, StepState
+from server.grading.models import NO_SOURCE, Attempt, Job, JobState, Result, Source, Step, StepState
 from server.grading.reports import ReportError, unpack
-from server.grading.service import NO_SOURCE, keep_source
+from server.grading.service import keep_source
 from server.lti.models import LtiLaunch, LtiScore
 from server.mail.models import Mail
 from server.standings.service import remove_person

@@ -25,8 +25,8 @@ from server.courses.service import hold_course
 from server.database.engine import DatabaseUnavailable, readers, sessions
 from server.experiments.models import Experiment, ExperimentState
 from server.fields import Range
-from server.grading.models import Job, JobState, Source
-from server.grading.service import NO_SOURCE, keep_source
+from server.grading.models import NO_SOURCE, Job, JobState, Source
+from server.grading.service import keep_source
 from server.operations.erase import clear_experiments, strip
 from server.submissions.models import StagedRegrade, Submission
 from server.talk.models import Comment, ExtensionRequest, RegradeRequest

@@ -16,9 +16,9 @@ from server.audit.service import note
 from server.courses.models import Assignment
 from server.courses.service import CourseError, hold_course
 from server.grading.attempts import cancelled, locked_job
-from server.grading.models import Job, JobKind, JobState, Priority, Step, StepState, judged_alike
+from server.grading.models import NO_SOURCE, Job, JobKind, JobState, Priority, Step, StepState, judged_alike
 from server.grading.queue_order import QueueOrder, in_state
-from server.grading.service import NO_SOURCE, Work, queue_job, queue_jobs
+from server.grading.service import Work, queue_job, queue_jobs
 from server.submissions.models import StagedRegrade, Submission
 from server.submissions.service import latest_job
 from server.submissions.verdicts import latest_job_id

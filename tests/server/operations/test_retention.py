@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
+from server.copies.exact_copies import count_copies
+from server.copies.similar import shared_files, works_of
 from server.courses.models import Assignment, Correction, Course, Role
 from server.database.engine import Sessions
 from server.grades.losses import students_grades
-from server.grading.models import Job, Result, Source
-from server.grading.service import NO_SOURCE
+from server.grading.models import NO_SOURCE, Job, Result, Source
 from server.operations.retention import NOTICE, Remover, preview
 from server.submissions.changes import regrade
 from server.submissions.models import StagedRegrade, Submission
@@ -25,6 +26,7 @@ from tests.server.course import NOW, ACourse
 from tests.server.databases import ON_SQLITE
 from tests.server.operations.a_full_course import SECRET, fail, full_course, measure
 from tests.server.operations.test_erase import traces
+from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient
 
@@ -94,6 +96,25 @@ def test_what_waits_for_a_person_or_a_grading_stays(made: Sessions) -> None:
     with made.begin() as session:
         found = preview(session, session.get_one(Course, course.course), 90)
         assert (found.submissions, found.kept) == (0, 3)
+
+
+@ON_SQLITE
+def test_removed_sources_are_not_identical_files(made: Sessions) -> None:
+    course = ACourse.make(made)
+    source = b"__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) { /* same */ }\n"
+    for name in ("zoe", "ada", "bob"):
+        course.hand_in(name, source if name != "zoe" else b"// another\n" + source)
+    grade(course)
+    with made.begin() as session:
+        assignment = session.get_one(Assignment, course.assignment)
+        assert len(shared_files(session, assignment)) == 1
+        assert count_copies(session, [assignment.id]) == {assignment.id: 1}
+    over(course)
+    assert removed(course) == 3
+    with made.begin() as session:
+        assignment = session.get_one(Assignment, course.assignment)
+        assert (shared_files(session, assignment), works_of(session, assignment)) == ([], [])
+        assert count_copies(session, [assignment.id]) == {}
 
 
 def test_a_source_that_another_course_has_too_stays(made: Sessions) -> None:
