@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from sqlalchemy import ColumnElement, Engine, delete, func, select, update
+from sqlalchemy import ColumnElement, Engine, Select, delete, exists, func, or_, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.acts.act import Act, Target
 from server.acts.field import Asked
@@ -28,7 +29,7 @@ from server.fields import Range
 from server.grading.models import NO_SOURCE, Job, JobState, Source
 from server.grading.service import keep_source
 from server.operations.erase import clear_experiments, strip
-from server.submissions.models import StagedRegrade, Submission
+from server.submissions.models import Mode, RubricGrade, StagedRegrade, Submission
 from server.talk.models import Comment, ExtensionRequest, RegradeRequest
 
 NOTICE = timedelta(days=7)
@@ -58,7 +59,7 @@ class Preview:
 
     at: from when on; None while the course isn't archived, or if it keeps everything
     oldest, newest: when the first and the last of the submissions came
-    kept: submissions that stay until a grade is released, a request answered, or a regrade over
+    kept: submissions that stay until a grade is given and released, a request answered, or a regrade over
     """
 
     at: datetime | None
@@ -108,11 +109,7 @@ def _with_source(course: int) -> ColumnElement[bool]:
 
 
 def _removable(course: int) -> ColumnElement[bool]:
-    """Submissions on which nothing waits: no held grade, no open request, no regrade, no unfinished job."""
-    held = select(Correction.person_id).where(
-        Correction.assignment_id == Submission.assignment_id, Correction.person_id == Submission.person_id,
-        Correction.held,
-    )  # fmt: skip
+    """Submissions on which nothing waits: no grade, no open request, no regrade, no unfinished job."""
     asked = select(RegradeRequest.id).where(
         RegradeRequest.submission_id == Submission.id, RegradeRequest.granted.is_(None)
     )
@@ -120,7 +117,32 @@ def _removable(course: int) -> ColumnElement[bool]:
     graded = select(Job.id).where(
         Job.submission_id == Submission.id, Job.state.in_((JobState.QUEUED, JobState.RUNNING))
     )
-    return _with_source(course) & ~(held.exists() | asked.exists() | staged.exists() | graded.exists())
+    waits = (*_ungraded(), asked, staged, graded)
+    return _with_source(course) & ~or_(*(each.exists() for each in waits))
+
+
+def _ungraded() -> tuple[Select[int], ...]:
+    """What shows that a submission's grade is held back, or that the rubric's points are missing."""
+    of_assignment = Assignment.id == Submission.assignment_id
+    held = select(Correction.person_id).where(
+        Correction.assignment_id == Submission.assignment_id, Correction.person_id == Submission.person_id,
+        Correction.held,
+    )  # fmt: skip
+    done = (
+        exists().where(RubricGrade.assignment_id == Assignment.id, RubricGrade.person_id == Membership.person_id),
+        exists().where(
+            Correction.assignment_id == Assignment.id, Correction.person_id == Membership.person_id, Correction.excused
+        ),
+    )
+    no_points = (
+        select(Assignment.id)
+        .join(Membership, Membership.course_id == Assignment.course_id)
+        .where(of_assignment, Assignment.rubric != "", *(~each for each in done))
+        .where(Membership.person_id == Submission.person_id, Membership.role == Role.STUDENT)
+        .where(Membership.dropped_at.is_(None), Submission.mode == Mode.RANK)
+        .where(Submission.verdict.is_not(None), Submission.verdict != Verdict.SYSTEM_ERROR)
+    )
+    return select(Assignment.id).where(of_assignment, Assignment.grades_held), held, no_points
 
 
 def _experiments(course: int) -> ColumnElement[bool]:

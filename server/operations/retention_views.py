@@ -46,7 +46,7 @@ class RetentionAnswer:
     at: when the removal begins; null while the course isn't archived, or if it keeps everything
     submissions, messages, experiments: how many lose their details
     oldest, newest: when the first and the last of the submissions came; null for none
-    kept: submissions that stay until a grade is released, a request answered, or a regrade over
+    kept: submissions that stay until a grade is given and released, a request answered, or a regrade over
     """
 
     days: int | None

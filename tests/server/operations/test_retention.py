@@ -13,13 +13,14 @@ from sqlalchemy import func, select, update
 
 from server.copies.exact_copies import count_copies
 from server.copies.similar import shared_files, works_of
-from server.courses.models import Assignment, Correction, Course, Role
+from server.courses.models import Assignment, Correction, Course, Membership, Role
 from server.database.engine import Sessions
+from server.grades.criteria import Criterion, stored
 from server.grades.losses import students_grades
 from server.grading.models import NO_SOURCE, Job, Result, Source
 from server.operations.retention import NOTICE, Remover, preview
 from server.submissions.changes import regrade
-from server.submissions.models import StagedRegrade, Submission
+from server.submissions.models import RubricGrade, StagedRegrade, Submission
 from server.talk.models import Comment, RegradeRequest
 from tests.server.commands.admin import refused, told
 from tests.server.course import NOW, ACourse
@@ -96,6 +97,29 @@ def test_what_waits_for_a_person_or_a_grading_stays(made: Sessions) -> None:
     with made.begin() as session:
         found = preview(session, session.get_one(Course, course.course), 90)
         assert (found.submissions, found.kept) == (0, 3)
+
+
+@ON_SQLITE
+def test_ungraded_and_held_assignments_stay(made: Sessions) -> None:
+    course = ACourse.make(made)
+    for name in ("ada", "bob", "cyd", "dee"):
+        measure(course, name, 4_000.0)
+    over(course)
+    course.change(grades_held=True, rubric=stored([Criterion("aa", "Readable", 4.0)]))
+    assert removed(course) == 0
+    course.change(grades_held=False)
+    ada, bob, dee = (course.person(name) for name in ("ada", "bob", "dee"))
+    with made.begin() as session:
+        session.add(
+            RubricGrade(
+                assignment_id=course.assignment, person_id=ada, submission_id=1, points={}, words={}, graded_at=NOW
+            )
+        )
+        session.add(Correction(assignment_id=course.assignment, person_id=bob, excused=True, corrected_at=NOW))
+        session.execute(update(Membership).where(Membership.person_id == dee).values(dropped_at=NOW))
+    assert removed(course) == 3
+    kept = select(Submission.person_id).where(Submission.source_digest != NO_SOURCE)
+    assert course.rows(kept) == [course.person("cyd")]
 
 
 @ON_SQLITE
