@@ -54,6 +54,8 @@ class Variation:
 
 def variation_of(submission: Submission, what: str) -> Variation:
     """How a submission's kernel can be varied; raises NoVariation."""
+    if submission.removed:
+        raise NoVariation(submission.removed)
     if submission.verdict is not Verdict.ACCEPTED:
         raise NoVariation("This kernel isn't accepted. You can vary the kernel of an accepted submission.")
     assignment = submission.assignment

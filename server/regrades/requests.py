@@ -100,6 +100,8 @@ def why_not(session: Session, submission: Submission, student: int) -> str:
         return "Only its owner can ask for a regrade of a submission."
     if session.scalar(select(Course.archived_at).where(Course.id == course)) is not None:
         return "This course is archived, so its grades don’t change any more."
+    if submission.removed:
+        return submission.removed
     if submission.mode is not Mode.RANK:
         return "This was a check, so it has no grade."
     if submission.verdict is None:

@@ -19,7 +19,7 @@ from server.grading.attempts import cancelled, locked_job
 from server.grading.models import NO_SOURCE, Job, JobKind, JobState, Priority, Step, StepState, judged_alike
 from server.grading.queue_order import QueueOrder, in_state
 from server.grading.service import Work, queue_job, queue_jobs
-from server.submissions.models import StagedRegrade, Submission
+from server.submissions.models import REMOVED, StagedRegrade, Submission
 from server.submissions.service import latest_job
 from server.submissions.verdicts import latest_job_id
 from worker.contract.broker import BrokerUrlError, connect_redis
@@ -53,7 +53,8 @@ def retry(session: Session, number: int, actor: Person | None, now: datetime | N
     The new job uses the assignment's current version of the exercise: workers refuse an exercise of another judge's
     version. After a system error or a cancellation it keeps its priority; otherwise it counts as a regrade.
 
-    raise (NotPossible): the job isn't over, the submission has a later job, or it's a point of an experiment
+    raise (NotPossible): the job isn't over or has no source, the submission has a later job, or it's a point of an
+        experiment
     """
     moment = now or datetime.now(UTC)
     old = locked_job(session, number)
@@ -64,6 +65,8 @@ def retry(session: Session, number: int, actor: Person | None, now: datetime | N
     latest = session.scalar(select(func.max(Job.id)).where(Job.submission_id == old.submission_id))
     if latest != old.id:
         raise NotPossible(f"Job {latest} is a later job of the same submission. Retry that one.")
+    if old.source_digest == NO_SOURCE:
+        raise NotPossible(f"You can't retry job {old.id}. {REMOVED}")
     failed = old.verdict is Verdict.SYSTEM_ERROR or old.state is JobState.CANCELLED
     assignment = _assignment_of(session, old)
     if assignment is not None:  # waits for a running update of its exercise

@@ -13,9 +13,10 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Exercise
 from server.database.base import Base, BigId, choice
-from server.grading.models import Job, Source
+from server.grading.models import NO_SOURCE, Job, Source
 
 LONGEST_REASON = 500
+REMOVED = "Source and findings were removed: the course ended, or the account was erased."
 
 
 class Mode(StrEnum):
@@ -69,6 +70,11 @@ class Submission(Base):
     person: Mapped[Person] = relationship()
     source: Mapped[Source] = relationship()
     judged_job: Mapped[Job | None] = relationship(foreign_keys=judged_job_id, viewonly=True)
+
+    @property
+    def removed(self) -> str:
+        """Why it has neither source nor findings any more; "" if it has them."""
+        return REMOVED if self.source_digest == NO_SOURCE else ""
 
 
 class StagedRegrade(Base):

@@ -116,6 +116,7 @@ class SubmissionPage:
     earned: what it is worth to its student; nothing before the verdict
     solves_first: whether it is the reader's own and fresh, and the first accepted one that misses no goal
     several_tiles: whether the exercise allows more than one tile
+    removed: why source and findings are gone; "" if they are there
     """
 
     number: int
@@ -145,6 +146,7 @@ class SubmissionPage:
     earned: Earned
     solves_first: bool
     several_tiles: bool
+    removed: str
 
     @property
     def file(self) -> str:
@@ -154,7 +156,7 @@ class SubmissionPage:
     def has_editor(self) -> bool:
         """Whether the reader can change the source in the assignment's editor. Course staff can after it closed."""
         over = self.archived or self.viewed or (self.closed_at is not None and not self.staff)
-        return self.own and not over
+        return self.own and not over and not self.removed
 
     @property
     def waits(self) -> bool:
@@ -185,7 +187,8 @@ class SubmissionPage:
     def may_retry(self) -> bool:
         """Whether the reader may have it graded again after a system error, whose cause may be gone."""
         failed = self.judged is not None and self.judged.verdict is Verdict.SYSTEM_ERROR
-        return failed and self.status.over and not self.archived and (self.own or self.staff)
+        possible = self.status.over and not self.archived and not self.removed
+        return failed and possible and (self.own or self.staff)
 
 
 def read_page(
@@ -233,6 +236,7 @@ def read_page(
         earned=earned(session, submission, now, as_staff=staff, task=task),
         solves_first=submission.person_id == person and _is_fresh(judged, now) and _solves_first(session, submission),
         several_tiles=len(tiles_of(assignment.exercise)) > 1,
+        removed=submission.removed,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
+from kernels.verdict import Verdict
 from server.copies.exact_copies import count_copies
 from server.copies.similar import shared_files, works_of
 from server.courses.models import Assignment, Correction, Course, Membership, Role
@@ -19,7 +20,7 @@ from server.grades.criteria import Criterion, stored
 from server.grades.losses import students_grades
 from server.grading.models import NO_SOURCE, Job, Result, Source
 from server.operations.retention import NOTICE, Remover, preview
-from server.submissions.changes import regrade
+from server.submissions.changes import NotPossible, regrade, retry
 from server.submissions.models import RubricGrade, StagedRegrade, Submission
 from server.talk.models import Comment, RegradeRequest
 from tests.server.commands.admin import refused, told
@@ -139,6 +140,28 @@ def test_removed_sources_are_not_identical_files(made: Sessions) -> None:
         assignment = session.get_one(Assignment, course.assignment)
         assert (shared_files(session, assignment), works_of(session, assignment)) == ([], [])
         assert count_copies(session, [assignment.id]) == {}
+
+
+@ON_SQLITE
+def test_a_removed_source_is_not_graded_again(portal: Portal, ada: BrowserClient) -> None:
+    course = portal.course
+    at = f"/submissions/{course.hand_in('ada').submission.public_id}"
+    grade(course)
+    over(course)
+    assert removed(course) == 1
+    course.change_course(archived_at=None)
+    with course.sessions.begin() as session, pytest.raises(NotPossible):
+        retry(session, session.scalars(select(Job.id)).one(), None)
+    assert ada.post_form(f"{at}/vary", what="tile", values="8,16").status_code == 422
+    assert ada.post_form(f"{at}/request", reason="please look").status_code == 422
+    with course.sessions.begin() as session:
+        for table in (Job, Submission, Result):
+            session.execute(update(table).values(verdict=Verdict.SYSTEM_ERROR))
+    ada.post_form(f"{at}/retry")
+    assert course.row(select(func.count()).select_from(Job)) == 1
+    page = ada.get(at).text
+    assert "data-removed" in page
+    assert [one for one in ("/retry", "/vary", "/request", "/source.cu", "?from=") if one in page] == []
 
 
 def test_a_source_that_another_course_has_too_stays(made: Sessions) -> None:
