@@ -33,13 +33,14 @@ class FindingText:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One side of the comparison. source: the text; told: the first findings."""
+    """One side of the comparison. source: the text; told: the first findings; removed: see Submission."""
 
     attempt: Attempt
     source: str
     result: Result | None
     report: Report | None
     told: tuple[FindingText, ...]
+    removed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def compared(session: Session, attempt: Attempt) -> Compared:
     content = submission.source.content
     result = None if submission.judged_job_id is None else session.get(Result, submission.judged_job_id)
     report = None if result is None else _report(session, result)
-    return Compared(attempt, content.decode("utf-8", "replace"), result, report, _told(report))
+    return Compared(attempt, content.decode("utf-8", "replace"), result, report, _told(report), submission.removed)
 
 
 def figures(left: Compared, right: Compared, metric: Metric) -> tuple[Figure, ...]:

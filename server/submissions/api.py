@@ -31,6 +31,7 @@ from server.submissions.queries import (
     OwnQuery,
     may_still_see,
     own_submissions,
+    source_of,
     visible_submission,
 )
 from server.submissions.refusals import (
@@ -72,6 +73,7 @@ _REFUSALS: dict[type[NotAccepted], tuple[int, str, str]] = {
     ),
 }  # fmt: skip
 _NONE = {404: "There is no such submission, or you may not see it."}
+_SOURCE_NONE = {**_NONE, 410: "The source was removed."}
 _INVALID = (422, "A field has an invalid value", "")
 
 
@@ -184,14 +186,14 @@ def events(public_id: str) -> Response:
 
 
 @submissions.get("/submissions/<public_id>/source")
-@operation(str, media_type="text/plain", path={"public_id": PUBLIC_ID}, refuses=_NONE)
+@operation(str, media_type="text/plain", path={"public_id": PUBLIC_ID}, refuses=_SOURCE_NONE)
 def source(public_id: str) -> Response:
     """Get the submitted source unchanged, as its owner or course staff."""
     person = person_asking().id
     with site().readers.begin() as session:
         _need_staff_for_others(session, person, public_id)
         found = visible_submission(session, person, public_id)
-        content = None if found is None else found.source.content
+        content = None if found is None else source_of(found)
     if content is None:
         raise _no_submission()
     return Response(content, content_type="text/plain; charset=utf-8")

@@ -20,11 +20,19 @@ from server.database.engine import Sessions
 from server.fields import Range, Text
 from server.grading.metric import metric_of
 from server.grading.models import Job, JobState, Result
+from server.http.problems import Refused
 from server.submissions.models import Mode, Submission
 from server.submissions.new_submission import ASSIGNMENT
 from server.submissions.result.worth import points_by_submission
 from server.submissions.verdicts import latest_job_id
 from worker.contract.answers import Measured
+
+
+def source_of(submission: Submission) -> bytes:
+    """The source as it was submitted; raises Refused if it was removed."""
+    if submission.removed:
+        raise Refused(410, "source_removed", "The source was removed", submission.removed)
+    return submission.source.content
 
 
 def visible_submission(session: Session, person_id: int, public_id: str) -> Submission | None:

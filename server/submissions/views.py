@@ -30,7 +30,7 @@ from server.submissions.progress.jobs import SubmissionStatus
 from server.submissions.progress.live import clock, envelope, live_part, markup_of
 from server.submissions.progress.phases import progress_of
 from server.submissions.progress.streams import EventFormat, event_stream, the_hub
-from server.submissions.queries import may_still_see, visible_submission
+from server.submissions.queries import may_still_see, source_of, visible_submission
 from server.submissions.result.page import FRESH, SubmissionPage, durations, read_page, watched
 from server.submissions.result.report import (
     Around,
@@ -123,7 +123,7 @@ def source(public_id: str) -> Response:
     who = viewer()
     with site().readers.begin() as session:
         submission = existing(visible_submission(session, who.id, public_id))
-        content = submission.source.content
+        content = source_of(submission)
         name = f"{submission.assignment.slug}-{submission.public_id[:8]}.cu"
     return _download(content, "text/plain; charset=utf-8", name)
 

@@ -161,6 +161,13 @@ def test_a_removed_source_is_not_graded_again(portal: Portal, ada: BrowserClient
     assert course.row(select(func.count()).select_from(Job)) == 1
     page = ada.get(at).text
     assert "data-removed" in page
+    number = at.rpartition("/")[2]
+    for one in (f"{at}/comments", f"/courses/gpu/tiled/compare?left={number}&right={number}"):
+        assert "data-removed" in ada.get(one).text
+    bearer = {"Authorization": f"Bearer {portal.token('ada')}"}
+    answer = portal.client.get(f"/api/v1{at}/source", headers=bearer)
+    assert (ada.get(f"{at}/source.cu").status_code, answer.status_code) == (410, 410)
+    assert answer.get_json()["code"] == "source_removed"
     assert [one for one in ("/retry", "/vary", "/request", "/source.cu", "?from=") if one in page] == []
 
 
@@ -215,7 +222,8 @@ def test_page_api_and_command_set_it_and_say_what_goes(
     kept = select(Course.retention_days)
     assert ina.post_form(way, days="29").status_code == 422
     page = ina.post_form(way, days="60", preview="yes")
-    assert page.status_code == 200
+    assert (page.status_code, "preview-title" in page.text) == (200, True)
+    assert "preview-title" not in ina.post_form(way, days="29", preview="yes").text
     assert portal.course.rows(kept) == [None]
     assert ina.post_form(way, days="60").status_code == 303
     assert portal.course.rows(kept) == [60]
