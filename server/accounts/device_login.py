@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, delete, select, update
 from sqlalchemy.orm import Session
 
 from server.accounts.digest import digest_of
-from server.accounts.models import DeviceLogin, Scope, scopes_in
+from server.accounts.models import DeviceLogin, Person, Scope, scopes_in
 from server.accounts.service import create_token, person_with_room
 from server.audit.service import note
 
@@ -77,18 +77,22 @@ def decide(session: Session, code: str, person_id: int, scopes: Collection[Scope
 def token_for(session: Session, secret: str, now: datetime | None = None) -> str | Waits:
     """The token that a person allowed, once. Raises AccountError if the person has too many."""
     moment = now or datetime.now(UTC)
-    login = session.scalar(select(DeviceLogin).where(DeviceLogin.digest == digest_of(secret)).with_for_update())
+    this = DeviceLogin.digest == digest_of(secret)
+    decided_by = session.scalar(select(DeviceLogin.person_id).where(this))
+    if decided_by is not None:  # locked before the login, as by all that revokes tokens
+        session.get_one(Person, decided_by, with_for_update=True)
+    login = session.scalar(select(DeviceLogin).where(this).with_for_update())
     if login is None or login.expires_at <= moment:
         return Waits.OVER
     if login.asked_at is not None and moment < login.asked_at + INTERVAL:
         return Waits.TOO_SOON
     login.asked_at = moment
-    if login.person_id is None:
+    if decided_by is None:
         return Waits.PENDING
     session.delete(login)
     if not login.scopes:
         return Waits.REFUSED
-    person, present = person_with_room(session, login.person_id)
+    person, present = person_with_room(session, decided_by)
     if person.disabled_at is not None or person.erased_at is not None:
         return Waits.OVER
     made = create_token(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from argon2 import PasswordHasher
-from sqlalchemy import select
+from sqlalchemy import select, text
 
-from server.accounts import service
+from server.accounts import device_login, service
 from server.accounts.models import ApiToken, Person, Scope
 from server.accounts.service import AccountError
 from server.database.engine import Sessions
 from tests.server.course import read_row
+from tests.server.databases import ON_POSTGRESQL
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 PASSWORD = "correct horse"
@@ -193,3 +195,23 @@ def test_the_use_of_a_token_is_noted_once_a_minute(made: Sessions, ada: Person) 
         with made.begin() as session:
             noted.append(session.scalars(select(ApiToken.used_at)).one())
     assert noted == [NOW, NOW, NOW + timedelta(seconds=61), NOW + timedelta(seconds=61)]
+
+
+@ON_POSTGRESQL
+def test_a_command_line_that_asks_while_tokens_are_revoked_gets_none(made: Sessions, ada: Person) -> None:
+    with made.begin() as session:
+        secret, code = device_login.begin(session, "laptop")
+        assert device_login.decide(session, code, ada.id, [Scope.READ])
+
+    def ask() -> str | device_login.Waits:
+        with made.begin() as session:
+            return device_login.token_for(session, secret)
+
+    with ThreadPoolExecutor(1) as pool:
+        with made.begin() as session:
+            person = session.get_one(Person, ada.id, with_for_update=True)
+            asked = pool.submit(ask)
+            while not session.scalar(text("SELECT count(*) FROM pg_locks WHERE NOT granted")):
+                assert not asked.done()
+            service.revoke_tokens(session, person)
+        assert asked.result() is device_login.Waits.OVER
