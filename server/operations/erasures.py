@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ def read_list(file: Path) -> tuple[Erasure, ...]:
         return tuple(read_erasures(json.loads(line) for line in lines if line.strip()))
     except FileNotFoundError:
         return ()
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UnreadableList(f"{file} is not a list of erased accounts") from error
 
 
@@ -62,9 +62,14 @@ def read_erasures(plain: Iterable[Any]) -> Iterator[Erasure]:
     """Erasures from JSON; raises ValueError."""
     for each in plain:
         try:
-            yield Erasure(int(each["person"]), str(each["created_at"]), str(each["at"]))
-        except (KeyError, TypeError) as error:
+            found = Erasure(each["person"], each["created_at"], each["at"])
+            times = [datetime.fromisoformat(time) for time in (found.created_at, found.at)]
+            right = type(found.person) is int and all(time.tzinfo and time.astimezone(UTC) for time in times)
+        except (KeyError, TypeError, OverflowError) as error:
             raise ValueError("this isn't an erasure") from error
+        if not right:
+            raise ValueError("this isn't an erasure")
+        yield found
 
 
 def erase_again(connection: Connection, known: Iterable[Erasure]) -> int:

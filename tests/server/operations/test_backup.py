@@ -373,7 +373,19 @@ def test_a_newer_backup_says_who_was_erased(full: Engine, other: Engine, tmp_pat
     assert traces(other) == []
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", '{"person": 1}', "\x00"])
+_TIME = '"2026-01-01T00:00:00+00:00"'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{", "[1]", '{"person": 1}', "\x00", "[" * 100_000,
+        f'{{"person": Infinity, "created_at": {_TIME}, "at": {_TIME}}}',
+        f'{{"person": 1, "created_at": {_TIME}, "at": "never"}}',
+        f'{{"person": 1, "created_at": "2026-01-01T00:00:00", "at": {_TIME}}}',
+        f'{{"person": 1, "created_at": {_TIME}, "at": "0001-01-01T00:00:00+14:00"}}',
+    ],
+)  # fmt: skip
 def test_a_list_that_is_none_restores_nothing(
     full: Engine, other: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
