@@ -102,8 +102,8 @@ def sheet_lines(assignment: Assignment, given: Given | None) -> tuple[SheetLine,
 def _line(criterion: Criterion, given: Given | None) -> SheetLine:
     if given is None:
         return SheetLine(criterion, None, "", ())
-    chosen = tuple(each for each in criterion.items if each.key in given.items)
-    return SheetLine(criterion, criterion.points(given), given.words.get(criterion.key, ""), chosen)
+    words = given.words.get(criterion.key, "")
+    return SheetLine(criterion, criterion.points(given), words, criterion.chosen(given))
 
 
 LONGEST_WORDS = 1_000

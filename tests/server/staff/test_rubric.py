@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from werkzeug.test import TestResponse
@@ -11,7 +12,7 @@ from kernels.verdict import Verdict
 from server.courses.models import Assignment, Role
 from server.grades.criteria import Criterion, Given, Item, criteria_of, stored
 from server.grades.points import rubric_points
-from server.grades.rubric import code_of, item_lines, read_items, wrong_criteria
+from server.grades.rubric import code_of, item_lines, read_items, sheet_lines, wrong_criteria
 from server.submissions.changes import regrade
 from tests.server.course import NOW
 from tests.server.staff.graded import handed_in, judged
@@ -168,6 +169,20 @@ LEVEL = Criterion("bb", "Report", 2.0, one=True, items=(Item("i3", 1.0, "Short")
 def test_points_follow_from_items_between_0_and_the_most(items: str, adjustment: float, points: float) -> None:
     given = Given(items=frozenset(items.split()), adjustment=adjustment)
     assert rubric_points(stored([BOUNDS, LEVEL]), given) == points
+
+
+def test_one_of_two_chosen_items_counts_if_the_criterion_now_allows_one(portal: Portal, tom: BrowserClient) -> None:
+    put(portal, stored([replace(LEVEL, one=False)]))
+    handed_in(portal.course, "ada")
+    give(portal, tom, "ada", item_i3="yes", item_i4="yes")
+    put(portal, stored([LEVEL]))
+    assert grade_of(portal, "ada").rubric == 1.0
+    page = tom.page(paper(portal, "ada"))
+    assert re.findall(r'value="(i\d)"[^>]* checked', page) == ["i3"]
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        (line,) = sheet_lines(assignment, Given(items=frozenset({"i3", "i4"})))
+    assert [each.key for each in line.items] == ["i3"]
 
 
 def test_an_item_keeps_its_students_when_its_line_is_reworded_or_revalued() -> None:
