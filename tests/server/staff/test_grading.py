@@ -9,8 +9,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select, update
 
-from server.courses.models import Membership, Role
-from server.grades.criteria import stored
+from server.accounts.models import Person
+from server.courses.models import Assignment, Correction, Membership, Role
+from server.grades.criteria import Criterion, stored
+from server.grades.grading import papers, progress, shares
 from server.submissions.models import GradingShare, RubricGrade
 from server.talk.models import Comment, SavedComment
 from tests.server.databases import ON_POSTGRESQL
@@ -113,6 +115,40 @@ def share_of(portal: Portal, grader: str) -> set[str]:
         query = select(GradingShare.person_id).where(GradingShare.grader_id == portal.course.person(grader))
         theirs = set(session.scalars(query))
     return {name for name in NAMES if portal.course.person(name) in theirs}
+
+
+@pytest.mark.parametrize("left", [{"dropped_at": datetime.now(UTC)}, {"role": Role.STUDENT}])
+def test_the_share_of_former_staff_is_for_all(
+    portal: Portal, tom: BrowserClient, tim: BrowserClient, left: dict[str, object]
+) -> None:
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    ina.post_form(f"{GRADING}/split", grader="tim@example.edu")
+    assert next_of(tom.page(GRADING)) == ""
+    with portal.course.sessions.begin() as session:
+        session.execute(update(Membership).where(Membership.person_id == portal.course.person("tim")).values(**left))
+    assert next_of(tom.page(GRADING)) != ""
+
+
+def test_progress_leaves_out_erased_and_excused_and_counts_only_whole_gradings(
+    portal: Portal, tom: BrowserClient
+) -> None:
+    put(portal, stored([Criterion("aa", "Code", 4.0), Criterion("bb", "Report", 2.0)]))
+    give(portal, tom, "ada", points_aa="4")
+    give(portal, tom, "ben", points_aa="4", points_bb="2")
+    with portal.course.sessions.begin() as session:
+        cleo, dan = portal.course.person("cleo"), portal.course.person("dan")
+        session.get_one(Person, cleo).erased_at = datetime.now(UTC)
+        session.add(Correction(assignment_id=portal.course.assignment, person_id=dan, excused=True, reason="ill"))
+    with portal.course.sessions.begin() as session:
+        every = papers(session, session.get_one(Assignment, portal.course.assignment))
+        assert progress(every) == (1, 2)
+        assert [(one.share, one.left) for one in shares(every, {}) if one.grader is None] == [(2, 1)]
+    assert student_at(portal, next_of(tom.page(GRADING))) == "ada"
+    assert (
+        client_of(portal, "ina", Role.INSTRUCTOR).post_form(f"{GRADING}/split", grader="tom@example.edu").status_code
+        == 303
+    )
+    assert share_of(portal, "tom") == {"dan"}
 
 
 def test_blind_grading_hides_who_it_is(portal: Portal, tom: BrowserClient) -> None:
