@@ -15,6 +15,7 @@ from server.accounts.models import Person
 from server.acts.act import Act, Target
 from server.acts.field import Asked
 from server.courses.models import Assignment, Correction, Membership, Role
+from server.courses.service import hold_active_course
 from server.database.upsert import insert_into
 from server.fields import Text
 from server.grades.criteria import Criterion, criteria_of
@@ -200,6 +201,7 @@ class Split:
 
 def _split(session: Session, on: Target, _actor: Person | None, given: Split) -> int:
     """Returns how many students moved."""
+    hold_active_course(session, on.course.id)
     assignment = on.assignment
     among = _among(session, on.course.id, given.grader)
     graded = select(RubricGrade.person_id).where(RubricGrade.assignment_id == assignment.id)

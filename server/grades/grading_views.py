@@ -21,6 +21,7 @@ from server.acts.by_form import change_by_form, form_now
 from server.assignments.staff_views import assignment_of
 from server.courses.access import Membership, staff_of
 from server.courses.models import Assignment
+from server.courses.service import hold_active_course
 from server.courses.staff_pages import Desk, acting, back, confirmed, desk_of, mistakes_noted, staff
 from server.grades.criteria import Given, criteria_of
 from server.grades.grade import Grade, decisions_of, given_in, grade_from, rubric_grades_of
@@ -143,6 +144,7 @@ def remove_saved(slug: str, assignment: str, number: int) -> Response:
     """Remove a saved comment. Submissions that have it keep it."""
     course = staff_of(slug)
     with site().sessions.begin() as session:
+        hold_active_course(session, course.course_id)
         found = session.get(SavedComment, number)
         if found is not None and found.course_id == course.course_id:
             session.delete(found)

@@ -16,7 +16,7 @@ from server.accounts.models import Person
 from server.assignments.settings import MOST_POINTS
 from server.audit.service import note
 from server.courses.models import Assignment
-from server.courses.service import CourseError, hold_course
+from server.courses.service import CourseError, hold_active_course, hold_course
 from server.grades.criteria import (
     LONGEST_TEXT,
     LONGEST_TITLE,
@@ -235,7 +235,7 @@ def give_points(
     given: None to remove the grading
     """
     assignment, person = submission.assignment, submission.person_id
-    hold_course(session, assignment.course_id)
+    hold_active_course(session, assignment.course_id)
     session.refresh(assignment)
     why = why_not(session, submission)
     if why:

@@ -138,16 +138,14 @@ def test_progress_leaves_out_erased_and_excused_and_counts_only_whole_gradings(
     with portal.course.sessions.begin() as session:
         cleo, dan = portal.course.person("cleo"), portal.course.person("dan")
         session.get_one(Person, cleo).erased_at = datetime.now(UTC)
-        session.add(Correction(assignment_id=portal.course.assignment, person_id=dan, excused=True, reason="ill"))
+        fields = {"assignment_id": portal.course.assignment, "person_id": dan, "excused": True}
+        session.add(Correction(**fields, corrected_at=datetime.now(UTC)))
     with portal.course.sessions.begin() as session:
         every = papers(session, session.get_one(Assignment, portal.course.assignment))
         assert progress(every) == (1, 2)
         assert [(one.share, one.left) for one in shares(every, {}) if one.grader is None] == [(2, 1)]
     assert student_at(portal, next_of(tom.page(GRADING))) == "ada"
-    assert (
-        client_of(portal, "ina", Role.INSTRUCTOR).post_form(f"{GRADING}/split", grader="tom@example.edu").status_code
-        == 303
-    )
+    client_of(portal, "ina", Role.INSTRUCTOR).post_form(f"{GRADING}/split", grader="tom@example.edu")
     assert share_of(portal, "tom") == {"dan"}
 
 
@@ -184,6 +182,18 @@ def test_a_comment_at_a_line_is_saved_and_used_again(portal: Portal, tom: Browse
     assert "Check Row." in tom.page(GRADING)
     tom.post_form(f"{GRADING}/saved/{saved.id}/remove")
     assert "Check Row." not in tom.page(GRADING)
+
+
+def test_an_archived_course_keeps_its_grading(portal: Portal, tom: BrowserClient) -> None:
+    path, ina = paper(portal, "ada"), client_of(portal, "ina", Role.INSTRUCTOR)
+    tom.post_form(f"{path}/comments", text="Check Row.", keep="yes")
+    with portal.course.sessions.begin() as session:
+        saved = session.scalars(select(SavedComment.id)).one()
+    portal.course.change_course(archived_at=datetime.now(UTC))
+    for client, address in ((tom, path), (ina, f"{GRADING}/split"), (tom, f"{GRADING}/saved/{saved}/remove")):
+        assert client.post_form(address, item_i1="yes", grader="tom@example.edu").status_code in (409, 422), address
+    assert (grade_of(portal, "ada").rubric, share_of(portal, "tom")) == (None, set())
+    assert "Check Row." in tom.page(GRADING)
 
 
 def test_an_adjustment_needs_a_reason_and_the_student_sees_it(portal: Portal, tom: BrowserClient) -> None:
