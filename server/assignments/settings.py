@@ -117,6 +117,10 @@ class AssignmentSettings:
         "Hold grades back", "Students see their verdicts, but no points until you clear this.",
         option="--hold-grades/--release-grades", help="Hide points from students, or show them.",
     )] = False
+    edit_on_request: Annotated[bool, Asked(
+        "Edit on request", "A result says what is wrong and where. Students press a button to see the edit.",
+        option="--edit-on-request/--edit-at-once", help="Show the edit after a mistake on request only, or at once.",
+    )] = False
     board_columns: Annotated[str, Asked(
         "Leaderboard columns",
         "In this order, from: speed time share occupancy date bound launch. Empty: the usual columns.",

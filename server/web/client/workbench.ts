@@ -118,10 +118,11 @@ class Workbench {
     const { submitter } = event;
     const form = event.target as HTMLFormElement;
     if (event.defaultPrevented || !(submitter instanceof HTMLButtonElement)) return;
-    const isCancel = this.panel.contains(form) && form.action.endsWith("/cancel");
-    if (!isCancel && !SENDS.includes(submitter.name)) return;
+    const isOfPanel = this.panel.contains(form) && /\/(cancel|edit)$/.test(form.action);
+    if (!isOfPanel && !SENDS.includes(submitter.name)) return;
     event.preventDefault();
-    if (isCancel && !window.confirm(form.dataset["confirm"])) return;
+    const question = isOfPanel ? form.dataset["confirm"] : undefined;
+    if (question !== undefined && !window.confirm(question)) return;
     if (!this.busy) void this.send(form, submitter);
   }
 
