@@ -98,9 +98,8 @@ def _tile_diagonals(product: Product) -> Iterator[Diagnosis]:
     height, width = product.actual.shape
     of_tiles = total.repeat(product.tile, axis=0).repeat(product.tile, axis=1)
     if equal(product, of_tiles[:height, :width].astype(np.float64), rounding(product)):
-        m, n, p = product.names
         text = (
-            f"All elements of a tile of `{p}` are equal: they use only the diagonals of the tiles of `{m}` and `{n}`."
+            f"Each tile of `{product.names[-1]}` has one value: your kernel multiplies only the diagonals of the tiles."
         )
         yield Diagnosis("tile_diagonals", text, names=product.names, in_all=True)
 
