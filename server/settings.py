@@ -138,6 +138,12 @@ def read_public_url(environment: Mapping[str, str] | None = None) -> str:
     return found
 
 
+def read_erased_list(environment: Mapping[str, str] | None = None) -> Path | None:
+    """The file that lists erased accounts, for restores; None for none."""
+    named = (os.environ if environment is None else environment).get("TILELAB_ERASED_LIST", "").strip()
+    return Path(named) if named else None
+
+
 def is_set(given: Mapping[str, str], name: str) -> bool:
     """Whether an optional secret is set."""
     return bool(given.get(name, "").strip() or given.get(f"{name}_FILE"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flask.testing import FlaskClient
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, select, text
 
 from bench.queue.ground import COURSE, Ground, Terms
 from bench.queue.rows import Full, made
@@ -19,6 +19,9 @@ from kernels.report import Report
 from kernels.verdict import Finding, Verdict
 from server.accounts import browser_sessions
 from server.accounts.models import Person
+from server.courses.models import Assignment
+from server.grades.criteria import Criterion, Item, stored
+from server.grades.rubric import code_of
 from server.grading.reports import pack
 from server.settings import Settings
 from server.web.app import create_app
@@ -44,6 +47,8 @@ _PAGES: Mapping[str, str] = {
     "gradebook by total": "grades?by=total&down=yes",
     "student": "students/{person}",
     "a grade": f"grades/{_FIRST}/{{person}}",
+    "grading": f"grading/{_FIRST}",
+    "grading of one submission": f"grading/{_FIRST}/{{code}}",
     "assignments": "assignments",
     "an assignment": f"assignments/{_FIRST}",
     "new assignment": "assignments/new",
@@ -98,10 +103,14 @@ def _pages(full: Full, ground: Ground) -> dict[str, Any]:
     app = create_app(Settings(full.engine.url.render_as_string(hide_password=False), ground.redis.url))
     engine: Engine = app.extensions["tilelab"].engine
     client = _staff(full, app.test_client())
+    with full.sessions.begin() as session:
+        first = session.scalars(select(Assignment).where(Assignment.slug == _FIRST)).one()
+        first.rubric = stored([Criterion("aa", "Bounds", 2.0, items=(Item("i1", -1.0, "No check of Row"),))])
+        code = code_of(first, full.people[3])
     found = {}
     for name, path in _PAGES.items():
         _say(name)
-        address = f"/staff/{COURSE}/{path.format(person=full.people[3])}"
+        address = f"/staff/{COURSE}/{path.format(person=full.people[3], code=code)}"
         _look(client, address)
         before = processor_seconds(ground)
         times = []

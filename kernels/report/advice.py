@@ -267,9 +267,8 @@ def _outside(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -
     names = [name for name in dict.fromkeys(each.array for each in leading) if name.isidentifier()]
     if not names:
         return None
-    for mistake in (too_far, either_is_enough):
-        if (past := mistake(leading[0], lines)) is not None:
-            return past
+    if (past := too_far(leading[0], lines) or either_is_enough(leading, lines)) is not None:
+        return past
     declared = declared_shared(names[0], lines)
     if declared is None and (len(names) > 1 or len({finding.line for finding in leading}) > 1):
         arrays = listed([f"`{name}`" for name in names[:_MOST_LINES]])

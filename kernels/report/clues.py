@@ -33,7 +33,7 @@ from kernels.wording import lines_named, listed, plural
 
 _TURNED = ("left_transposed", "right_transposed", "both_transposed")
 _LEFT_OUT = ("last_tile", "tile_missing")
-_UNWRITTEN = "partly_written"
+_UNWRITTEN, _NEVER_WRITTEN = "partly_written", "never_written"
 _PARTIAL_TILE = "The last tile is then partial. Load 0 where the row or the column is outside the matrix."
 _TILES = re.compile(r"/\s*(?:TILE|BLOCK)\w*")
 _ROUNDED_UP = re.compile(r"-\s*1\s*\)\s*/|\bceil")
@@ -153,6 +153,10 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> Step | None:
     if leading.facts.diagnosis(*_LEFT_OUT) and not any(map(_ROUNDED_UP.search, lines)):
         text = f"Round the number of tiles up{at}, as in `(Width + TILE_WIDTH - 1) / TILE_WIDTH`."
         return Step("tiles_rounded_down", text if _loads_are_guarded(lines) else f"{text} {_PARTIAL_TILE}")
+    if leading.facts.diagnosis(_NEVER_WRITTEN) and leading.array and not stores_to(leading.array, lines):
+        return Step(
+            "never_written", f"Store the result of each thread in `{leading.array}`. So far, nothing is stored there."
+        )
     if leading.facts.diagnosis(_UNWRITTEN):
         if few := _too_few_threads(report):
             return Step("too_few_threads", _enough_threads(few, lines))
@@ -245,10 +249,10 @@ def _at(found: Sequence[int]) -> str:
 
 
 def _is_rounded(finding: Finding, lines: Sequence[str]) -> bool:
-    """Whether the diagnosis is a narrower format, or the source has one and the example's error is as small."""
+    """Whether the diagnosis is a narrower format, or the source has one or a mask and the example's error is small."""
     if finding.facts.diagnosis("narrow_format"):
         return True
-    if not finding.facts.values or not any(map(_narrow(lines).search, code_of_all(lines).split("\n"))):
+    if not finding.facts.values or not _rounding_lines(lines):
         return False
     found, right = finding.facts.values
     return abs(found - right) <= _SMALL_ERROR * abs(right)

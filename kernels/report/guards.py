@@ -24,6 +24,7 @@ from kernels.verdict import Finding
 from kernels.wording import listed
 
 _LONGEST = 70
+_MOST_ACCESSES = 16
 _EITHER = re.compile(r"\b(\w+)\s*<\s*\w+\s*\|\|\s*(\w+)\s*<(?![<=])")
 _ROW_MAJOR = re.compile(r"(?P<row>\w+|\([^()]*\))\s*\*\s*(?P<width>\w+)\s*\+\s*(?P<column>.+)")
 
@@ -80,10 +81,12 @@ def too_far(finding: Finding, lines: Sequence[str]) -> Step | None:
     return None
 
 
-def either_is_enough(finding: Finding, lines: Sequence[str]) -> Step | None:
-    """The step for a `||` between the limits of two indices of the access; None without one."""
+def either_is_enough(findings: Sequence[Finding], lines: Sequence[str]) -> Step | None:
+    """The step for a `||` between the limits of two indices of the accesses, around the first; None without one."""
+    finding = findings[0]
     own = code_of(finding.line, lines)
-    used = names_in(" ".join(re.findall(r"\[([^\[\]]*)\]", own)))
+    accesses = "\n".join(code_of(each.line, lines) for each in findings[:_MOST_ACCESSES])
+    used = names_in(" ".join(re.findall(r"\[([^\[\]]*)\]", accesses)))
     tests = [(finding.line or 0, own.partition("?")[0])] if "?" in own else []
     tests += [
         (statement.first, parts_of(statement, lines).condition)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0039"
-down_revision = "0034"
+down_revision = "0038"
 
 
 def upgrade() -> None:

@@ -111,6 +111,27 @@ class OneTimeLink(Base):
     person: Mapped[Person] = relationship(foreign_keys=[person_id])
 
 
+class DeviceLogin(Base):
+    """A command line that waits until a person confirms its code in a browser.
+
+    digest: of the secret with which it asks; code: for the person to type
+    host: as the command line calls its machine
+    asked_at: when it last got an answer
+    person_id: who decided; None until then. scopes: as of a token; "" until then, and if refused
+    """
+
+    __tablename__ = "device_logins"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    code: Mapped[str] = mapped_column(String(8), unique=True)
+    host: Mapped[str] = mapped_column(String(60))
+    expires_at: Mapped[datetime]
+    asked_at: Mapped[datetime | None]
+    person_id: Mapped[int | None] = mapped_column(ForeignKey("people.id"), index=True)
+    scopes: Mapped[str] = mapped_column(String(60), default="")
+
+
 class BrowserSession(Base):
     """A signed-in browser. The cookie holds a random token; the database keeps its hash.
 

@@ -12,14 +12,14 @@ from functools import cache
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from sqlalchemy import ColumnElement, bindparam, exists, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, exists, or_, select, update
 from sqlalchemy.orm import Session
 
 from server.accounts.browser_sessions import disconnect_identities, end_all
 from server.accounts.digest import digest_of
 from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.links import end_links
-from server.accounts.models import ApiToken, BrowserSession, Person, Scope, scopes_in
+from server.accounts.models import ApiToken, BrowserSession, DeviceLogin, Person, Scope, scopes_in
 from server.accounts.random_names import draw_name
 from server.database.engine import Sessions
 from server.text import composed
@@ -32,6 +32,7 @@ SHORTEST_PASSWORD = 8
 LONGEST_PASSWORD = 1024
 _LONGEST_NAME = 200
 _LONGEST_TOKEN_NAME = 100
+_MOST_TOKENS = 20
 _EMAIL = re.compile(r"[^\s@<>\"(),:;\\\[\]\x00-\x1f]+@[^\s@<>\"(),:;\\\[\]\x00-\x1f]+")
 _ERASED = re.compile(r"erased-\d+@")
 
@@ -297,10 +298,15 @@ def note_token_use(session: Session, token_id: int, *, now: datetime | None = No
 
 
 def revoke_tokens(session: Session, person: Person, name: str | None = None) -> int:
-    """Revoke all tokens of a person, or the tokens with this name; returns how many were valid."""
+    """Revoke all tokens of a person, or the tokens with this name; returns how many were valid.
+
+    With all tokens, confirmed logins of command lines end, which would get another.
+    """
     which = [ApiToken.person_id == person.id, ApiToken.revoked_at.is_(None)]
     if name is not None:
         which.append(ApiToken.name == name)
+    else:
+        session.execute(delete(DeviceLogin).where(DeviceLogin.person_id == person.id))
     rows = session.scalars(select(ApiToken).where(*which)).all()
     for row in rows:
         row.revoked_at = datetime.now(UTC)
@@ -319,6 +325,15 @@ def valid_tokens(session: Session, person_id: int) -> Sequence[ApiToken]:
         )
         .order_by(ApiToken.created_at.desc(), ApiToken.id.desc())
     ).all()
+
+
+def person_with_room(session: Session, person_id: int) -> tuple[Person, Sequence[ApiToken]]:
+    """The locked person and their tokens; raises AccountError if they have too many."""
+    person = session.get_one(Person, person_id, with_for_update=True)
+    present = valid_tokens(session, person_id)
+    if len(present) >= _MOST_TOKENS:
+        raise AccountError(f"You have {_MOST_TOKENS} tokens, which is the limit. Revoke one first.")
+    return person, present
 
 
 def revoke_token(session: Session, person_id: int, token_id: int) -> bool:

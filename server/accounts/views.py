@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,7 +14,7 @@ from server.accounts import browser_sessions, password_sign_in, pseudonyms, serv
 from server.accounts.access import Viewer, local_path, sign_in_first, viewer, viewer_or_none
 from server.accounts.cookies import clear_session, earlier_token, set_session
 from server.accounts.limits import LONGEST_EMAIL, Limit, TooOften, count, count_all, take_back
-from server.accounts.models import CHOSEN_MAILS, ApiToken, MailKind, Person, Scope
+from server.accounts.models import CHOSEN_MAILS, MailKind, Person, Scope
 from server.accounts.new_password import mistake_in
 from server.accounts.service import AccountError
 from server.audit.service import note
@@ -344,15 +344,13 @@ _TOKENS_PAGE = "accounts/tokens.html"
 _LIFETIMES = (("7", "7 days"), ("30", "30 days"), ("120", "120 days (one term)"), ("365", "365 days"))
 _USUAL = "120"
 _EVERYTHING = "everything"
-_ACCESS: Mapping[str, tuple[str, Collection[Scope]]] = {
+ACCESS: Mapping[str, tuple[str, Collection[Scope]]] = {
     _EVERYTHING: ("Everything that you may do", tuple(Scope)),
     "submit": ("Read your own work, and submit", (Scope.READ, Scope.SUBMIT)),
     "read": ("Only read your own work", (Scope.READ,)),
     "staff": ("Read your own work, and act as course staff", (Scope.READ, Scope.STAFF)),
 }
-_MOST = 20
-_TOKEN_NAMES = ("command line", *(f"command line {number}" for number in range(2, _MOST + 2)))
-_OFTEN = Limit("tokens made", 30, timedelta(hours=1))
+TOKENS_MADE = Limit("tokens made", 30, timedelta(hours=1))
 
 
 @accounts.get("/account/tokens")
@@ -367,13 +365,13 @@ def make_token() -> Response:
     who = viewer()
     form = sent("name", "days", "access")
     form.values["access"] = form["access"] or _EVERYTHING
-    form.choose("access", _offered())
+    form.choose("access", offered_access())
     if form["days"] not in dict(_LIFETIMES):
         form.mistake("days", "Choose when the token expires.")
     token = ""
     try:
         if form.right:
-            count(site().sessions, _OFTEN, f"person {who.id}")
+            count(site().sessions, TOKENS_MADE, f"person {who.id}")
             token = _made(form, who.id)
     except service.AccountError as error:
         form.mistake("name", str(error))
@@ -393,32 +391,9 @@ def revoke_token(number: int) -> Response:
     return go("/account/tokens?notice=token-revoked")
 
 
-def token_for_command_line(person_id: int) -> str:
-    """Create a token that reads and submits, with a new name; raises AccountError or TooOften."""
-    count(site().sessions, _OFTEN, f"person {person_id}")
-    with site().sessions.begin() as session:
-        person, present = _person_with_room(session, person_id)
-        taken = {token.name for token in present}
-        name = next(each for each in _TOKEN_NAMES if each not in taken)
-        token = service.create_token(
-            session, person, name, lifetime=timedelta(days=int(_USUAL)), scopes=_ACCESS["submit"][1]
-        )
-        note(session, person, "token.created", f"person {person_id}")
-        return token
-
-
-def _person_with_room(session: Session, person_id: int) -> tuple[Person, Sequence[ApiToken]]:
-    """The locked person and their tokens; raises AccountError if they have too many."""
-    person = session.get_one(Person, person_id, with_for_update=True)
-    present = service.valid_tokens(session, person_id)
-    if len(present) >= _MOST:
-        raise service.AccountError(f"You have {_MOST} tokens, which is the limit. Revoke one first.")
-    return person, present
-
-
 def _made(form: Form, person_id: int) -> str:
     with site().sessions.begin() as session:
-        person, present = _person_with_room(session, person_id)
+        person, present = service.person_with_room(session, person_id)
         if form["name"] in {token.name for token in present}:
             raise service.AccountError(
                 "You have a token with this name already, and it can't be shown again. Revoke it or choose another "
@@ -426,7 +401,7 @@ def _made(form: Form, person_id: int) -> str:
             )
         token = service.create_token(
             session, person, form["name"],
-            lifetime=timedelta(days=int(form["days"])), scopes=_ACCESS[form["access"]][1],
+            lifetime=timedelta(days=int(form["days"])), scopes=ACCESS[form["access"]][1],
         )  # fmt: skip
         note(session, person, "token.created", f"person {person_id}")
         return token
@@ -436,8 +411,8 @@ def _empty() -> Form:
     return filled({"days": _USUAL, "access": _EVERYTHING})
 
 
-def _offered() -> list[tuple[str, str]]:
-    return [(value, title) for value, (title, _) in _ACCESS.items()]
+def offered_access() -> list[tuple[str, str]]:
+    return [(value, title) for value, (title, _) in ACCESS.items()]
 
 
 def _tokens_page(form: Form, made: str = "", name: str = "") -> Response:
@@ -448,6 +423,6 @@ def _tokens_values() -> dict[str, Any]:
     with site().readers.begin() as session:
         rows = service.valid_tokens(session, viewer().id)
     return {
-        "rows": rows, "lifetimes": _LIFETIMES, "access": _offered(), "now": datetime.now(UTC),
+        "rows": rows, "lifetimes": _LIFETIMES, "access": offered_access(), "now": datetime.now(UTC),
         "soon": timedelta(days=7),
     }  # fmt: skip

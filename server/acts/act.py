@@ -1,4 +1,4 @@
-"""A change by course staff, declared once. Its form, its API route and its verbs follow from the declaration."""
+"""A change by course staff or operators, declared once. Its form, API route and verbs follow from the declaration."""
 
 from __future__ import annotations
 
@@ -19,12 +19,20 @@ from server.grades.losses import losses_confirmed
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an act changes: a course, an assignment of it, what people have there, or an item of the course."""
+    """What an act changes: a course, an assignment of it, what people have there, or an item of the course.
 
-    course: Course
+    within: None for what operators change outside courses
+    """
+
+    within: Course | None = None
     part: Assignment | None = None
     people: tuple[int, ...] = ()
     item: Any = None
+
+    @property
+    def course(self) -> Course:
+        assert self.within is not None, "the act changes a course"
+        return self.within
 
     @property
     def assignment(self) -> Assignment:
@@ -63,7 +71,7 @@ class Mistakes(CourseError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act(Generic[Values]):
-    """A change by course staff.
+    """A change by course staff, or by operators.
 
     asks: the class of its fields
     do: makes the change, while the transaction holds the course; returns something false if there was none
@@ -110,7 +118,8 @@ class Act(Generic[Values]):
         change: makes the new values from the present ones, once no one else can change them
         confirmed: as for `losses_confirmed`
         """
-        hold_course(session, on.course.id)
+        if on.within is not None:
+            hold_course(session, on.within.id)
         session.flush()
         session.expire_all()
         given = cleaned(change(self.values(session, on)))

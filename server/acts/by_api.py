@@ -12,9 +12,10 @@ from typing import Any
 from flask import Response, jsonify, request
 from sqlalchemy.orm import Session
 
+from server.accounts.models import Person
 from server.acts.act import Act, Mistakes, Target, assignment_target
 from server.acts.field import Field, Values
-from server.courses.staff_api import CONFIRM, ApiDesk, DoneAnswer, desk_of, read_change, time_to_keep
+from server.courses.staff_api import CONFIRM, ApiDesk, DoneAnswer, desk_of, operator_asking, read_change, time_to_keep
 from server.http.json_body import invalid, json_object
 from server.http.site import site
 from server.submissions.changes import revoke
@@ -29,7 +30,7 @@ def request_of(act: Act[Any], name: str) -> type[Any]:
     if act.lowers:
         asked.append(("confirm", CONFIRM, ""))
         text += "\nconfirm: the value of `confirm` in the problem `lowers_points`"
-    cls = make_dataclass(name, asked, frozen=True, slots=True)
+    cls = make_dataclass(name, asked, frozen=True, slots=True, kw_only=True)
     cls.__doc__ = text
     return cls
 
@@ -52,6 +53,28 @@ def change_by_json(
     answer: of the target, and of what the act did
     """
     desk = desk_of(course, instructor=not act.assistants)
+    return _change(act, takes, desk.person_id, lambda session: find(session, desk), answer, status)
+
+
+def operate_by_json(
+    act: Act[Values],
+    takes: type[Any] | None,
+    find: Callable[[Session], Target],
+    answer: Callable[[Session, Target, Any], Any],
+    status: int = 200,
+) -> Response:
+    """Carry out an act of operators, as `change_by_json` does for course staff."""
+    return _change(act, takes, operator_asking().id, find, answer, status)
+
+
+def _change(
+    act: Act[Values],
+    takes: type[Any] | None,
+    actor: int,
+    find: Callable[[Session], Target],
+    answer: Callable[[Session, Target, Any], Any],
+    status: int,
+) -> Response:
     asked = None if takes is None else read_change(takes)
     named = () if takes is None else json_object(request.get_data(), tuple(takes.__dataclass_fields__))
     given = {field.name: getattr(asked, field.json) for field in act.fields if field.json in named}
@@ -63,9 +86,9 @@ def change_by_json(
         return replace(now, **given)
 
     with site().sessions.begin() as session:
-        on = find(session, desk)
+        on = find(session)
         try:
-            done = act.carry_out(session, on, desk.actor(session), change, getattr(asked, "confirm", ""))
+            done = act.carry_out(session, on, session.get_one(Person, actor), change, getattr(asked, "confirm", ""))
         except Mistakes as wrong:
             json = next(field.json for field in act.fields if field.name == wrong.fields[0])
             raise invalid(f"`{json}`: {wrong}") from None

@@ -12,6 +12,7 @@ from flask import Response
 from sqlalchemy.orm import Session
 
 from kernels.rendering.text_safety import cut
+from server.accounts.access import admin
 from server.acts.act import Act, Mistakes, Target
 from server.acts.field import Field, Values, cleaned, fields_of, read
 from server.courses.access import Membership, instructor_of, staff_of
@@ -91,12 +92,43 @@ def change_by_form(
     preview: only show the page with what was sent
     """
     course = (staff_of if act.assistants else instructor_of)(slug)
+    return _change(
+        act,
+        zone_named(course.time_zone),
+        lambda session, form: find(session, course, form),
+        done,
+        None if page is None else lambda session, on, form: page(session, course, on, form),
+        more,
+        preview=preview,
+    )
+
+
+def change_by_operator(
+    act: Act[Values],
+    find: Callable[[Session], Target],
+    done: Callable[[], Response],
+    page: Callable[[Session, Target, Form], str] | None = None,
+) -> Response | tuple[str, int]:
+    """Carry out an act of operators, as `change_by_form` does for course staff."""
+    admin()
+    return _change(act, ZoneInfo("UTC"), lambda session, _: find(session), done, page)
+
+
+def _change(
+    act: Act[Values],
+    zone: ZoneInfo,
+    find: Callable[[Session, Form], Target],
+    done: Callable[[], Response],
+    page: Callable[[Session, Target, Form], str] | None,
+    more: tuple[str, ...] = (),
+    *,
+    preview: bool = False,
+) -> Response | tuple[str, int]:
     form = sent(*(field.form for field in act.fields), *more, SHOWN)
-    zone = zone_named(course.time_zone)
     outdated = False
     try:
         with site().sessions.begin() as session:
-            on = find(session, course, form)
+            on = find(session, form)
 
             def change(now: Values) -> Values:
                 nonlocal outdated
@@ -114,7 +146,7 @@ def change_by_form(
         if form.right and not preview:
             form.mistake(next(iter((*error.fields, *more, *form.values))), str(error))
         with site().readers.begin() as session:
-            html = page(session, course, find(session, course, form), form)
+            html = page(session, find(session, form), form)
         return html, 200 if form.right else 409 if outdated else 422
     if act.revokes:
         revoke(site().settings.redis_url, made)

@@ -121,6 +121,10 @@ class AssignmentSettings:
         "Edit on request", "A result says what is wrong and where. Students press a button to see the edit.",
         option="--edit-on-request/--edit-at-once", help="Show the edit after a mistake on request only, or at once.",
     )] = False
+    blind: Annotated[bool, Asked(
+        "Grade blind", "Staff grade by the rubric without names. Other staff pages still show them.",
+        option="--blind/--named", help="Hide names while grading by the rubric, or show them.",
+    )] = False
     board_columns: Annotated[str, Asked(
         "Leaderboard columns",
         "In this order, from: speed time share occupancy date bound launch. Empty: the usual columns.",

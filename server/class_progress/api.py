@@ -14,6 +14,7 @@ from server.accounts.identity import person_asking
 from server.accounts.models import Scope
 from server.class_progress.listed import PARTS, ProgressLine, listed
 from server.class_progress.states import State
+from server.courses.models import Role
 from server.courses.staff_api import (
     MOST_LINES,
     NAME,
@@ -28,7 +29,7 @@ from server.courses.staff_api import (
 from server.fields import Range, Text
 from server.http.operation import operation
 from server.http.query import read_query
-from server.roster.service import SEARCHED
+from server.roster.service import SEARCHED, Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,13 @@ class ProgressQuery:
 
     part: a state, unsubmitted, or stuck; all students without it
     text: a part of a name or email
+    section: all of its students; all sections without it
     after: only lines behind this person, as in the `next` URL of an answer
     """
 
     part: Annotated[str, Text("|".join(value for value, _ in PARTS if value))] | None = None
     text: SEARCHED = ""
+    section: SEARCHED = ""
     after: PERSON | None = None
     limit: Annotated[int, Range(1, MOST_LINES)] = 100
 
@@ -76,7 +79,8 @@ def show_progress(course: str, assignment: str) -> Response:
     with read_as_staff(course) as (session, here):
         asked = read_query(ProgressQuery)
         task = assignment_here(session, here.slug, assignment)
-        found = listed(session, here.id, task, asked.part or "", asked.text, datetime.now(UTC))
+        wanted = Wanted(asked.text, Role.STUDENT, asked.section)
+        found = listed(session, here.id, task, asked.part or "", wanted, datetime.now(UTC))
         page, following = page_of(session, here, found.members, asked)
         students = tuple(found.lines(session, page))
     note_export(person_asking(), here, "roster", people=len(page))

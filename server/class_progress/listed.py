@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from kernels.csv_tables import written
 from kernels.verdict import Verdict
 from server.class_progress.states import TITLES, State, states_of, stuck, tries_of
-from server.courses.models import Assignment, Role
+from server.courses.models import Assignment
 from server.fields import JsonName
 from server.roster.service import Member, Wanted, roster
 
@@ -62,14 +62,16 @@ class Listed:
             yield ProgressLine(number, member.name, member.email, member.section, state, reason, *last)
 
 
-def listed(session: Session, course_id: int, assignment: Assignment, part: str, text: str, now: datetime) -> Listed:
+def listed(
+    session: Session, course_id: int, assignment: Assignment, part: str, wanted: Wanted, now: datetime
+) -> Listed:
     """All students of the course's assignment that belong to the part and match the search."""
     found = states_of(session, course_id, [assignment])[assignment.id]
     states = {one.person_id: one.state for one in found}
     reasons = {one.person_id: one.reason for one in stuck(session, assignment, found, now)}
     members = [
         one
-        for one in roster(session, course_id, Wanted(text, Role.STUDENT))
+        for one in roster(session, course_id, wanted)
         if one.person_id in states and _is_in(part, states[one.person_id], stuck=one.person_id in reasons)
     ]
     return Listed(assignment, members, states, reasons)

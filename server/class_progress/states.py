@@ -142,10 +142,13 @@ def states_of(session: Session, course_id: int, assignments: Sequence[Assignment
     return found
 
 
-def students_in(course_id: int) -> Select[int]:
-    """The IDs of the students that the bars count: neither staff, nor dropped students."""
-    joined = select(Membership.person_id).join(Person, Person.id == Membership.person_id)
-    return joined.where(*_present(course_id))
+def students_in(course_id: int, section: str = "") -> Select[int]:
+    """The IDs of the students that the bars count: neither staff, nor dropped students.
+
+    section: "" for all
+    """
+    joined = select(Membership.person_id).join(Person, Person.id == Membership.person_id).where(*_present(course_id))
+    return joined.where(Membership.section == section) if section else joined
 
 
 def _present(course_id: int) -> tuple[ColumnElement[bool], ...]:

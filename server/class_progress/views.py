@@ -11,16 +11,17 @@ from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from flask import Response, render_template, request
-from sqlalchemy import and_, func, literal, select, union_all
+from sqlalchemy import Select, and_, func, literal, select, union_all
 from sqlalchemy.orm import Session
 
 from kernels.exercise.model import Metric
 from kernels.rendering.page.experiment_page import PlotView
 from server.assignments.staff_views import assignment_of
 from server.audit.service import note
-from server.class_progress.failures import Failures, failures
+from server.class_progress.failures import Failing, failures
 from server.class_progress.forecast import forecast
 from server.class_progress.listed import PARTS, Listed, ProgressLine, listed, students_csv
+from server.class_progress.scores import Scores, scores
 from server.class_progress.states import Bar, bars, states_of, stuck, students_in
 from server.courses.access import Membership, staff_of
 from server.courses.models import Assignment, Role
@@ -34,7 +35,8 @@ from server.http.forms import Form
 from server.http.numbers import zone_of
 from server.http.problems import Refused
 from server.http.site import site
-from server.roster.views import Part, csv_answer, part_of
+from server.roster.service import Wanted, roster
+from server.roster.views import Part, csv_answer, part_of, sections_of
 from server.standings.class_speeds import Bin, Mark, bins, histogram
 from server.standings.models import Standing
 from server.submissions.models import Submission
@@ -54,15 +56,15 @@ class Speeds:
     plot: PlotView
 
 
-def speeds(session: Session, assignment: Assignment) -> Speeds | None:
-    """The distribution; None if nothing was measured."""
+def speeds(session: Session, assignment: Assignment, students: Select[int]) -> Speeds | None:
+    """The distribution among these students; None if nothing was measured."""
     if not assignment.device_class:
         return None
     metric = metric_of(assignment.exercise)
     scores = session.scalars(
         select(Standing.score).where(
             Standing.assignment_id == assignment.id, Standing.device_class == assignment.device_class,
-            Standing.before_freeze.is_(False), Standing.person_id.in_(students_in(assignment.course_id)),
+            Standing.before_freeze.is_(False), Standing.person_id.in_(students),
         )
     )  # fmt: skip
     values = sorted(abs(score) for score in scores if score)
@@ -106,9 +108,11 @@ class Activity:
     more: bool
 
 
-def activity(session: Session, assignment: Assignment, zone: ZoneInfo, now: datetime) -> Activity | None:
+def activity(
+    session: Session, assignment: Assignment, students: Select[int], zone: ZoneInfo, now: datetime
+) -> Activity | None:
     """The last three weeks, up to today or a few days after the deadline; None without any submission."""
-    mine = and_(Submission.assignment_id == assignment.id, Submission.person_id.in_(students_in(assignment.course_id)))
+    mine = and_(Submission.assignment_id == assignment.id, Submission.person_id.in_(students))
     first = session.scalar(select(func.min(Submission.created_at)).where(mine))
     if first is None:
         return None
@@ -146,9 +150,12 @@ class ProgressPage:
     """One assignment. stuck: the number of students who seem stuck; forecast: "" without a deadline ahead."""
 
     desk: Desk
+    form: Form
+    sections: Sequence[tuple[str, str]]
     bar: Bar
     stuck: int
-    failures: Failures
+    failures: tuple[Failing, ...]
+    scores: Scores
     speeds: Speeds | None
     activity: Activity | None
     forecast: str
@@ -168,20 +175,27 @@ def show_all_progress(slug: str) -> str:
 
 
 @staff.get("/progress/<assignment>")
-def show_progress(slug: str, assignment: str) -> str:
+def show_progress(slug: str, assignment: str) -> str | tuple[str, int]:
+    """Show the whole class or one section. An unknown section is a mistake, and the class is shown."""
     course = staff_of(slug)
-    now = datetime.now(UTC)
+    form, now = looked_for(request.args, "section"), datetime.now(UTC)
     with site().readers.begin() as session:
         one = assignment_of(session, course, assignment)
-        states = states_of(session, course.course_id, [one])[one.id]
-        bar = Bar.of(one, states)
-        days = activity(session, one, zone_of(course.time_zone), now)
+        there_are = sections_of(session, course.course_id)
+        form.choose("section", there_are)
+        section = form["section"] if form.right else ""
+        members = roster(session, course.course_id, Wanted("", Role.STUDENT, section))
+        here = {member.person_id for member in members}
+        states = [each for each in states_of(session, course.course_id, [one])[one.id] if each.person_id in here]
+        bar, students = Bar.of(one, states), students_in(course.course_id, section)
         page = ProgressPage(
-            desk_of(course, "progress"), bar,
-            len(stuck(session, one, states, now)), failures(session, one),
-            speeds(session, one), days, forecast(session, bar, now),
+            desk_of(course, "progress"), form, there_are, bar,
+            len(stuck(session, one, states, now)), failures(session, one, students), scores(session, one, members),
+            speeds(session, one, students), activity(session, one, students, zone_of(course.time_zone), now),
+            forecast(session, bar, now),
         )  # fmt: skip
-    return render_template("class_progress/progress_assignment.html", page=page)
+    html = render_template("class_progress/progress_assignment.html", page=page)
+    return html if form.right else (html, 422)
 
 
 _MAILTO_CHARACTERS = 1_800
@@ -199,6 +213,7 @@ class StudentsPage:
     desk: Desk
     assignment: Assignment
     form: Form
+    sections: Sequence[tuple[str, str]]
     found: Listed
     part: Part
     lines: Sequence[ProgressLine]
@@ -217,6 +232,8 @@ def show_progress_students(slug: str, assignment: str) -> str | tuple[str, int]:
     form = _asked()
     with site().readers.begin() as session:
         one = assignment_of(session, course, assignment)
+        there_are = sections_of(session, course.course_id)
+        form.choose("section", there_are)
         found = _listed(session, course, one, form) if form.right else Listed(one, [], {}, {})
         part = part_of(found.members, asked("page", 6))
         lines = tuple(found.lines(session, part.members))
@@ -225,7 +242,7 @@ def show_progress_students(slug: str, assignment: str) -> str | tuple[str, int]:
         emails = ", ".join(member.email for member in found.members)
         mailto = f"mailto:?bcc={','.join(quote(each.email, safe='@') for each in found.members)}"
         page = StudentsPage(
-            desk_of(course, "progress"), one, form, found, part, lines, grades, emails,
+            desk_of(course, "progress"), one, form, there_are, found, part, lines, grades, emails,
             mailto if found.members and len(mailto) <= _MAILTO_CHARACTERS else "",
         )  # fmt: skip
         html = render_template("class_progress/progress_students.html", page=page, parts_offered=PARTS)
@@ -236,10 +253,11 @@ def show_progress_students(slug: str, assignment: str) -> str | tuple[str, int]:
 def export_progress_students(slug: str, assignment: str) -> Response:
     course = staff_of(slug)
     form = _asked()
-    if not form.right:
-        raise Refused(422, "invalid", "Invalid filter", " ".join(form.mistakes.values()))
     with site().readers.begin() as session:
         one = assignment_of(session, course, assignment)
+        form.choose("section", sections_of(session, course.course_id))
+        if not form.right:
+            raise Refused(422, "invalid", "Invalid filter", " ".join(form.mistakes.values()))
         found = _listed(session, course, one, form)
         text = students_csv(session, found)
     with site().sessions.begin() as session:
@@ -251,10 +269,11 @@ def export_progress_students(slug: str, assignment: str) -> Response:
 
 
 def _asked() -> Form:
-    form = looked_for(request.args, "part", "text")
+    form = looked_for(request.args, "part", "text", "section")
     form.choose("part", PARTS)
     return form
 
 
 def _listed(session: Session, course: Membership, assignment: Assignment, form: Form) -> Listed:
-    return listed(session, course.course_id, assignment, form["part"], form["text"], datetime.now(UTC))
+    wanted = Wanted(form["text"], Role.STUDENT, form["section"])
+    return listed(session, course.course_id, assignment, form["part"], wanted, datetime.now(UTC))

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import Enum
 from functools import wraps
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import click
 from sqlalchemy.orm import Session
@@ -26,6 +27,7 @@ from worker.commands.root import WrongUse
 
 Option = Callable[[Any], Any]
 
+_UTC = ZoneInfo("UTC")
 _METAVARS = {datetime: "TIME", int: "INTEGER", float: "FLOAT", str: "TEXT"}
 
 
@@ -34,7 +36,7 @@ def options(fields: Iterable[Field]) -> Option:
     return together(*map(_option, fields))
 
 
-def asked_for(act: Act[Any], given: Mapping[str, Any], course: Course) -> dict[str, Any]:
+def asked_for(act: Act[Any], given: Mapping[str, Any], course: Course | None) -> dict[str, Any]:
     """The given options as values of fields. Raises WrongUse."""
     return {name: _value(act.by_name[name], text, course) for name, text in given.items() if text is not None}
 
@@ -76,6 +78,11 @@ STUDENT = Named(
 )
 """A student's part of an assignment."""
 
+ASSIGNMENT = Named(
+    (click.argument("name", metavar="COURSE/ASSIGNMENT"),),
+    lambda session, name: assignment_target(assignment_named(session, name)),
+)
+
 MEMBER = Named(
     (click.argument("name", metavar="COURSE"), click.argument("email")),
     lambda session, name, email: Target(course_named(session, name), people=(person_named(session, email).id,)),
@@ -107,7 +114,7 @@ def verb(
             with database_in_use() as sessions:
                 with sessions.begin() as session:
                     target = on.find(session, **given)
-                    asked = {**sets, **asked_for(act, options, target.course)}
+                    asked = {**sets, **asked_for(act, options, target.within)}
                     done = carry_out(act, session, target, asked, confirmed)
                     answered = answer(session, target, done)
                 if act.revokes:
@@ -126,16 +133,16 @@ def _option(field: Field, *, needed: bool = False) -> Option:
     if not name.startswith("--"):
         return click.argument(field.name, metavar=name)
     if field.kind is bool:
-        return click.option(name, field.name, default=None, help=asked.help)
+        return click.option(name, field.name, default=None, help=asked.help or asked.label)
     if issubclass(field.kind, Enum):
         kind, metavar = click.Choice([*(each.value for each in field.kind), *filter(None, [field.none])]), None
     else:
         kind, metavar = None, asked.metavar or _METAVARS[field.kind]
         metavar += f"|{field.none}" if field.none else ""
-    return click.option(name, field.name, type=kind, metavar=metavar, required=needed, help=asked.help)
+    return click.option(name, field.name, type=kind, metavar=metavar, required=needed, help=asked.help or asked.label)
 
 
-def _value(field: Field, text: Any, course: Course) -> Any:
+def _value(field: Field, text: Any, course: Course | None) -> Any:
     if field.kind is bool:
         return text
     if field.none and text == field.none:
@@ -143,7 +150,7 @@ def _value(field: Field, text: Any, course: Course) -> Any:
     if not text and field.kind is not str:
         raise WrongUse(f"{field.option} is empty. --help says what to write.")
     try:
-        return read(field, text, zone_of(course))
+        return read(field, text, _UTC if course is None else zone_of(course))
     except ValueError as error:
         raise WrongUse(f"{field.option} {text!r}: {error}") from None
 

@@ -19,6 +19,7 @@ from server.courses.settings import check_zone
 from server.database.base import Base
 from server.enrolment.email_confirmation import secure_before_promotion
 from server.exercises.service import own_exercises
+from server.talk.models import SavedComment
 
 
 def creators(session: Session) -> Sequence[Person]:
@@ -114,13 +115,19 @@ def copy_course(
     versions: dict[int, int] = {}
     found = assignments(session, source)
     opening = _first_opening(session, source, days)
+    copies: dict[int, Assignment] = {}
     for one in found:
         values = {name: _moved(value, days, zone) for name, value in _values(one, _OF_THE_ASSIGNMENT).items()}
         if one.opens_at is None:
             fits = opening is not None and (values["due_at"] is None or opening < values["due_at"])
             values |= {"opens_at": opening} if fits else {"listed": False}
         exercise = _copied(session, one.exercise, made.id, moment, versions)
-        session.add(Assignment(course_id=made.id, exercise_id=exercise, created_at=moment, **values))
+        copies[one.id] = Assignment(course_id=made.id, exercise_id=exercise, created_at=moment, **values)
+    session.add_all(copies.values())
+    session.flush()
+    for saved in session.scalars(select(SavedComment).where(SavedComment.course_id == source.id)):
+        of = None if saved.assignment_id is None else copies[saved.assignment_id].id
+        session.add(SavedComment(course_id=made.id, assignment_id=of, text=saved.text))
     for own in own_exercises(session, source.id):
         if own.versions:
             _copied(session, own.versions[0], made.id, moment, versions)

@@ -29,8 +29,8 @@ from server.grading.service import delete_jobs
 from server.lti.contexts import delete_contexts, delete_links
 from server.lti.models import LtiContext, LtiLink
 from server.standings.models import StandingCount
-from server.submissions.models import Submission
-from server.talk.models import Announcement, ExtensionRequest, SeenAnnouncement
+from server.submissions.models import GradingShare, Submission
+from server.talk.models import Announcement, ExtensionRequest, SavedComment, SeenAnnouncement
 from worker.contract.messages import Ticket
 
 _COUNTED = 1_000
@@ -118,6 +118,7 @@ def delete_course(session: Session, course: Course, actor: Person | None, now: d
         delete(Membership).where(Membership.course_id == course.id),
         delete(CourseInvitation).where(CourseInvitation.course_id == course.id),
         delete(StaffNote).where(StaffNote.course_id == course.id),
+        delete(SavedComment).where(SavedComment.course_id == course.id),
         update(AuditEvent).where(AuditEvent.course_id == course.id).values(course_id=None),
         update(BrowserSession)
         .where(BrowserSession.viewing_course_id == course.id)
@@ -171,6 +172,8 @@ def _delete_assignments(session: Session, which: ColumnElement[bool]) -> None:
         delete(Extension).where(Extension.assignment_id.in_(chosen)),
         delete(ExtensionRequest).where(ExtensionRequest.assignment_id.in_(chosen)),
         delete(StandingCount).where(StandingCount.assignment_id.in_(chosen)),
+        delete(GradingShare).where(GradingShare.assignment_id.in_(chosen)),
+        delete(SavedComment).where(SavedComment.assignment_id.in_(chosen)),
         update(Experiment).where(Experiment.pinned_id.in_(chosen)).values(pinned_id=None),
         delete(Assignment).where(which),
     ):

@@ -55,6 +55,9 @@ class Course(Base):
     enrolment_code: lets students add themselves; None if they can't
     time_zone: for its times on pages, such as "Europe/Vienna"
     late_days: each student may submit this many days late in all, without a penalty
+    retention_days: how many days after its end details of submissions go; None to keep them. See
+        server.operations.retention
+    retention_set_at: when this was last changed
     """
 
     __tablename__ = "courses"
@@ -68,6 +71,8 @@ class Course(Base):
     enrolment_code: Mapped[str | None] = mapped_column(String(40), unique=True)
     time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
     late_days: Mapped[int] = mapped_column(default=0)
+    retention_days: Mapped[int | None]
+    retention_set_at: Mapped[datetime | None]
 
 
 class Membership(Base):
@@ -198,6 +203,7 @@ class Assignment(Base):
     board_columns: columns of its leaderboards, such as "speed date"; "" for the usual ones
     board_sort: the column that sorts leaderboards at first, with "-" in front if reversed; "" for the rank
     rubric: the criteria by which course staff give points, see server.grades.criteria; "" for none
+    blind: whether course staff grade by the rubric without names
     position: its place in the course's list; None for after the others, by deadline
     """
 
@@ -243,6 +249,7 @@ class Assignment(Base):
     speed_by: Mapped[SpeedBy | None] = mapped_column(choice(SpeedBy, constrained=False))
     speed_tiers: Mapped[str] = mapped_column(String(200), default="")
     rubric: Mapped[str] = mapped_column(Text, default="")
+    blind: Mapped[bool] = mapped_column(default=False)
     position: Mapped[int | None]
     board_columns: Mapped[str] = mapped_column(String(100), default="")
     board_sort: Mapped[str] = mapped_column(String(100), default="")

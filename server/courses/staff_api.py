@@ -128,6 +128,14 @@ def desk_of(course: str, *, instructor: bool = False) -> ApiDesk:
         return ApiDesk(person.id, found.id, found.slug, role)
 
 
+def operator_asking() -> Person:
+    """The person, if an operator; raises Refused."""
+    person = person_asking()
+    if not person.admin:
+        raise Refused(403, "not_operator", "Only an operator may do this", "You don’t run this server.")
+    return person
+
+
 def not_instructor(detail: str) -> Refused:
     """The answer to an assistant."""
     return Refused(403, "not_instructor", "Only an instructor may do this", detail)

@@ -19,6 +19,7 @@ from server.courses.staff_api import (
     NAME,
     PERSON,
     REFUSES,
+    REFUSES_CHANGE,
     assignment_here,
     lowering,
     note_export,
@@ -31,6 +32,7 @@ from server.fields import Range
 from server.grades.corrections import CORRECTION, decision_of
 from server.grades.grade import Grade
 from server.grades.gradebook import Cell, GradesCriteria, Line, gradebook
+from server.grades.grading import SPLIT
 from server.grades.losses import students_grades
 from server.http.operation import operation
 from server.http.query import read_query
@@ -39,6 +41,7 @@ from server.roster.service import roster
 _PATH: Mapping[str, Any] = {"course": NAME, "assignment": NAME, "person": PERSON}
 _GRADE = "/courses/<course>/assignments/<assignment>/grades/<int(max=9007199254740991):person>"
 _CorrectionRequest = request_of(CORRECTION, "CorrectionRequest")
+_SplitRequest = request_of(SPLIT, "SplitRequest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +164,23 @@ def show_grade(course: str, assignment: str, person: int) -> Response:
 def correct_grade(course: str, assignment: str, person: int) -> Response:
     """Correct a student's grade, as an instructor. Regrades don't change the correction."""
     return change_by_json(CORRECTION, _CorrectionRequest, course, of_assignment(assignment, person), _answer)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitAnswer:
+    """students: how many are in the share now."""
+
+    students: int
+
+
+@staff_api.post("/courses/<course>/assignments/<assignment>/grading/split")
+@operation(
+    SplitAnswer, path={"course": NAME, "assignment": NAME}, takes=_SplitRequest, scope=Scope.STAFF,
+    refuses=REFUSES_CHANGE,
+)  # fmt: skip
+def split_grading(course: str, assignment: str) -> Response:
+    """Give the ungraded students of an assignment to graders, as an instructor."""
+    return change_by_json(SPLIT, _SplitRequest, course, of_assignment(assignment), lambda *done: SplitAnswer(done[2]))
 
 
 def _answer(session: Session, on: Target, _changed: bool = False) -> CorrectedGradeAnswer:

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, select
 from sqlalchemy.orm import Session
 
 from server.courses.models import Assignment, Correction, Extension
-from server.grades.criteria import most_of
+from server.grades.criteria import Given, most_of
 from server.grades.points import Worth, rubric_points, with_rubric
 from server.submissions.allowance import costs, extensions_of
 from server.submissions.counted_submission import Counted, Entry, counted, due_for, late_days
@@ -174,13 +174,20 @@ def grade_from(
         counted(assignment, due_for(assignment, extension), entries),
         held=assignment.grades_held,
         extended=extension is not None,
-        rubric=None if rubric is None else rubric_points(assignment.rubric, rubric.points),
+        rubric=rubric_points(assignment.rubric, given_in(rubric)),
         rubric_most=most_of(assignment.rubric),
     )
     if correction is None:
         return grade
     held = correction.held or grade.held
     return replace(grade, score=correction.score, excused=correction.excused, held=held)
+
+
+def given_in(row: RubricGrade | None) -> Given | None:
+    """What a row stores; None without a row."""
+    return (
+        None if row is None else Given(row.points, row.words, frozenset(row.items), row.adjustment, row.reason)
+    )  # fmt: skip
 
 
 def grades(

@@ -37,6 +37,10 @@ class Loss:
     def difference(self) -> float:
         return (self.now.points or 0.0) - (self.was.points or 0.0)
 
+    @property
+    def falls(self) -> bool:
+        return _is_loss(self.was, self.now)
+
 
 class UnconfirmedPoints(Exception):
     """A change of points needs a confirmation. The transaction must be rolled back.
@@ -55,7 +59,7 @@ class UnconfirmedPoints(Exception):
 
 @contextmanager
 def losses_confirmed(
-    session: Session, assignment: Assignment, confirmed: str, person: int | None = None
+    session: Session, assignment: Assignment, confirmed: str, person: int | None = None, *, rises: bool = False
 ) -> Iterator[None]:
     """Let a change of an assignment's grades pass if it needs no confirmation, or was confirmed.
 
@@ -63,6 +67,7 @@ def losses_confirmed(
 
     confirmed: the digest of the losses that were shown, or CONFIRMED
     person: the only student that the change concerns; None for all
+    rises: whether points that rise need a confirmation, too
 
     raise (UnconfirmedPoints): points fall or rise above the maximum, and this wasn't confirmed
     """
@@ -73,7 +78,7 @@ def losses_confirmed(
     yield
     session.flush()
     after = students_grades(session, assignment, person)
-    found = losses(session, before, after, assignment.most_points)
+    found = losses(session, before, after, -math.inf if rises else assignment.most_points)
     if found and confirmed not in {CONFIRMED, digest_of(found)}:
         raise UnconfirmedPoints(assignment, found)
 
@@ -140,7 +145,7 @@ def _told(found: tuple[Loss, ...], most: float | None) -> str:
     listed = "\n".join(lines)
     students = plural(len(found), "student")
     if most is None:
-        what = f"this lowers the grade of {students}"
+        what = f"this {'lowers' if all(one.falls for one in found) else 'changes'} the grade of {students}"
     else:
         what = f"this gives {students} more than the maximum of {rounded_points(most)} points"
     return f"{what}:\n{listed}\nNothing changed. Confirm with --yes."

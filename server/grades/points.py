@@ -15,7 +15,7 @@ from kernels.ladder.table import LEVEL
 from kernels.rendering.measured_numbers import one_size
 from kernels.wording import plural
 from server.courses.models import Assignment, SpeedBy
-from server.grades.criteria import criteria_of
+from server.grades.criteria import Given, criteria_of
 from server.text import typed_number
 
 MOST_TIERS = 10
@@ -177,13 +177,12 @@ def reachable(assignment: Assignment, days: int) -> float:
     return worth(assignment, Achieved(accepted=True, late_days=days, speed=sys.float_info.max)).points
 
 
-def rubric_points(rubric: str, given: Mapping[str, float]) -> float | None:
-    """The points by a rubric; None if no criterion has points yet.
-
-    given: the points by the criteria's keys; a criterion never counts more than its most points
-    """
-    found = [min(given[each.key], each.most) for each in criteria_of(rubric) if each.key in given]
-    return sum(found, 0.0) if found else None
+def rubric_points(rubric: str, given: Given | None) -> float | None:
+    """The points by a rubric, never below 0; None if no criterion is graded yet."""
+    if given is None:
+        return None
+    graded = [points for each in criteria_of(rubric) if (points := each.points(given)) is not None]
+    return max(0.0, sum(graded, given.adjustment)) if graded or given.adjustment else None
 
 
 def with_rubric(kernel: Worth, given: float | None, most: float) -> Worth:

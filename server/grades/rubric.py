@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from sqlalchemy.orm import Session
 
@@ -14,12 +17,25 @@ from server.assignments.settings import MOST_POINTS
 from server.audit.service import note
 from server.courses.models import Assignment
 from server.courses.service import CourseError, hold_course
-from server.grades.criteria import LONGEST_TEXT, LONGEST_TITLE, MOST_CRITERIA, Criterion, criteria_of, most_of, stored
-from server.grades.grade import Grade, rubric_grades_of
+from server.grades.criteria import (
+    LONGEST_TEXT,
+    LONGEST_TITLE,
+    MOST_CRITERIA,
+    MOST_ITEMS,
+    Criterion,
+    Given,
+    Item,
+    criteria_of,
+    most_of,
+    stored,
+)
+from server.grades.grade import Grade, given_in, rubric_grades_of
 from server.grades.losses import students_grades
 from server.grades.points import rubric_points
-from server.submissions.models import RubricGrade, Submission
-from server.text import storable, typed_number
+from server.submissions.models import LONGEST_REASON, RubricGrade, Submission
+from server.text import printable, read_number, storable, typed_number
+
+Keyed = TypeVar("Keyed", Criterion, Item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +45,7 @@ class SheetLine:
     criterion: Criterion
     points: float | None
     words: str
+    items: tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +55,17 @@ class RubricSheet:
     kernel: the points for the kernel alone; kernel_most: the most for it
     graded_at: None if it isn't graded yet
     read: the public ID of an earlier submission that the points were given for; "" for this one
+    code: see `code_of`
     """
 
     lines: tuple[SheetLine, ...]
     grade: Grade
     kernel: float
     kernel_most: float
+    given: Given
     graded_at: datetime | None
     read: str
+    code: str
 
 
 def sheet_of(session: Session, submission: Submission, grade: Grade, *, as_staff: bool) -> RubricSheet | None:
@@ -59,34 +79,70 @@ def sheet_of(session: Session, submission: Submission, grade: Grade, *, as_staff
     if grade.held and not as_staff:
         return None
     assignment = submission.assignment
-    given = rubric_grades_of(session, [assignment], submission.person_id).get(assignment.id)
-    points, words = ({}, {}) if given is None else (given.points, given.words)
-    read = None if given is None else session.get_one(Submission, given.submission_id)
+    row = rubric_grades_of(session, [assignment], submission.person_id).get(assignment.id)
+    given = given_in(row)
+    read = None if row is None else session.get_one(Submission, row.submission_id)
     return RubricSheet(
-        tuple(
-            SheetLine(each, _counted(each, points), words.get(each.key, "")) for each in criteria_of(assignment.rubric)
-        ),
+        sheet_lines(assignment, given),
         grade,
         found.points,
         assignment.points,
-        None if given is None else given.graded_at,
+        given or Given(),
+        None if row is None else row.graded_at,
         "" if read is None or read.id == submission.id else read.public_id,
+        code_of(assignment, submission.person_id),
     )
 
 
-def _counted(criterion: Criterion, points: Mapping[str, float]) -> float | None:
-    return min(points[criterion.key], criterion.most) if criterion.key in points else None
+def sheet_lines(assignment: Assignment, given: Given | None) -> tuple[SheetLine, ...]:
+    """The criteria with what course staff gave. given: None if it isn't graded yet."""
+    return tuple(_line(each, given) for each in criteria_of(assignment.rubric))
+
+
+def _line(criterion: Criterion, given: Given | None) -> SheetLine:
+    if given is None:
+        return SheetLine(criterion, None, "", ())
+    chosen = tuple(each for each in criterion.items if each.key in given.items)
+    return SheetLine(criterion, criterion.points(given), given.words.get(criterion.key, ""), chosen)
 
 
 LONGEST_WORDS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What staff give by a rubric: points and words by the criteria's keys. Without any, the grading is removed."""
+def item_lines(items: Iterable[Item]) -> str:
+    """Items as the page shows them, one a line: the points, then the text."""
+    return "\n".join(f"{'+' if each.points > 0 else ''}{typed_number(each.points)} {each.text}" for each in items)
 
-    points: Mapping[str, float] = field(default_factory=dict)
-    words: Mapping[str, str] = field(default_factory=dict)
+
+def read_items(text: str, was: Sequence[Item]) -> tuple[Item, ...]:
+    """Read items, one a line. Raises ValueError.
+
+    was: the present items; a line keeps its item's students if its text stays, or if its points and its place stay
+    """
+    typed = [_typed_item(line) for line in text.splitlines() if line.strip()]
+    known = {each.text: each for each in was}
+    words = {text for _, text in typed}
+    made = []
+    for place, (points, words_of) in enumerate(typed):
+        same = known.get(words_of)
+        if same is None and place < len(was) and was[place].points == points and was[place].text not in words:
+            same = was[place]
+        made.append(Item("" if same is None else same.key, points, words_of))
+    return tuple(made)
+
+
+def _typed_item(line: str) -> tuple[float, str]:
+    points, _, text = printable(line).replace("\N{MINUS SIGN}", "-").partition(" ")
+    try:
+        return read_number(points.removeprefix("+")), text.strip()
+    except ValueError:
+        raise ValueError(f"“{line.strip()[:40]}” doesn’t begin with points, such as “-1 No bounds check”.") from None
+
+
+def code_of(assignment: Assignment, person: int) -> str:
+    """A student's name while grading blind: the same for as long as the assignment exists, and different elsewhere."""
+    named = f"{assignment.id} {assignment.created_at.isoformat()} {person}"
+    return base64.b32encode(hashlib.sha256(named.encode()).digest()).decode()[:6]
 
 
 def wrong_criteria(criteria: Sequence[Criterion]) -> dict[str, str]:
@@ -99,9 +155,23 @@ def wrong_criteria(criteria: Sequence[Criterion]) -> dict[str, str]:
             found[f"most_{place}"] = f"A criterion’s points must be above 0 and at most {MOST_POINTS:,.0f}."
         if len(each.text) > LONGEST_TEXT or not each.text.isprintable():
             found[f"text_{place}"] = f"The description must be one line of at most {LONGEST_TEXT} characters."
+        if wrong := _wrong_items(each.items):
+            found[f"items_{place}"] = wrong
     if len(criteria) > MOST_CRITERIA:
         found[f"title_{MOST_CRITERIA}"] = f"The limit is {MOST_CRITERIA} criteria."
     return found
+
+
+def _wrong_items(items: Sequence[Item]) -> str:
+    if len(items) > MOST_ITEMS:
+        return f"A criterion has at most {MOST_ITEMS} items."
+    if len({each.text for each in items}) < len(items):
+        return "Two items of a criterion have the same text."
+    if any(not 0 < len(each.text) <= LONGEST_TITLE for each in items):
+        return f"An item’s text must have 1 to {LONGEST_TITLE} characters."
+    if any(abs(each.points) > MOST_POINTS for each in items):
+        return f"An item’s points must be between -{MOST_POINTS:,.0f} and {MOST_POINTS:,.0f}."
+    return ""
 
 
 def change_rubric(
@@ -121,7 +191,7 @@ def change_rubric(
     hold_course(session, assignment.course_id)
     session.refresh(assignment)
     was = assignment.rubric
-    keyed = [each if each.key else replace(each, key=secrets.token_hex(4)) for each in criteria]
+    keyed = [replace(_keyed(each), items=tuple(map(_keyed, each.items))) for each in criteria]
     if criteria_of(was) == tuple(keyed):
         return False
     assignment.rubric = stored(keyed)
@@ -134,6 +204,10 @@ def change_rubric(
     return True
 
 
+def _keyed(one: Keyed) -> Keyed:
+    return one if one.key else replace(one, key=secrets.token_hex(4))
+
+
 def wrong_points(assignment: Assignment, given: Given) -> dict[str, str]:
     """Mistakes by field: its name, an underscore, and the criterion's key."""
     found: dict[str, str] = {}
@@ -142,15 +216,25 @@ def wrong_points(assignment: Assignment, given: Given) -> dict[str, str]:
             found[f"points_{each.key}"] = f"Points for “{each.title}” must be between 0 and {typed_number(each.most)}."
         if len(given.words.get(each.key, "")) > LONGEST_WORDS:
             found[f"words_{each.key}"] = f"This text is too long. The limit is {LONGEST_WORDS:,} characters."
+        if each.one and len(given.items & {item.key for item in each.items}) > 1:
+            found[f"item_{each.key}"] = f"Choose at most one item of “{each.title}”."
+    if abs(given.adjustment) > MOST_POINTS:
+        found["adjustment"] = f"The adjustment must be between -{MOST_POINTS:,.0f} and {MOST_POINTS:,.0f}."
+    if given.adjustment and not given.reason.strip():
+        found["reason"] = "Enter a reason for the adjustment. The student sees it."
+    if len(given.reason) > LONGEST_REASON:
+        found["reason"] = f"The reason is too long. The limit is {LONGEST_REASON} characters."
     return found
 
 
 def give_points(
-    session: Session, submission: Submission, actor: Person | None, given: Given, now: datetime | None = None
+    session: Session, submission: Submission, actor: Person | None, given: Given | None, now: datetime | None = None
 ) -> bool:
     """Grade a student by the rubric, on the submission that counts; False if nothing changes. Raises CourseError.
 
     The audit leaves the words out.
+
+    given: None to remove the grading
     """
     assignment, person = submission.assignment, submission.person_id
     hold_course(session, assignment.course_id)
@@ -158,31 +242,44 @@ def give_points(
     why = why_not(session, submission)
     if why:
         raise CourseError(why)
-    wrong = wrong_points(assignment, given)
+    wrong = wrong_points(assignment, given or Given())
     if wrong:
         raise CourseError(next(iter(wrong.values())), wrong)
     found = rubric_grades_of(session, [assignment], person).get(assignment.id)
-    keys = {each.key for each in criteria_of(assignment.rubric)}
-    points = {key: value for key, value in given.points.items() if key in keys}
-    words = {key: storable(text).strip() for key, text in given.words.items() if key in keys and text.strip()}
-    was = ({}, {}, submission.id) if found is None else (found.points, found.words, found.submission_id)
-    if (points, words, submission.id) == was:
+    was = given_in(found)
+    kept = None if given is None else _kept(criteria_of(assignment.rubric), given)
+    if kept == was and (found is None or found.submission_id == submission.id):
         return False
-    if not points and not words:
+    if kept is None:
         session.delete(found)
     else:
         if found is None:
             found = RubricGrade(assignment_id=assignment.id, person_id=person)
-        found.points, found.words, found.submission_id = points, words, submission.id
+        found.points, found.words, found.items = dict(kept.points), dict(kept.words), sorted(kept.items)
+        found.adjustment, found.reason, found.submission_id = kept.adjustment, kept.reason, submission.id
         found.graded_by, found.graded_at = None if actor is None else actor.id, now or datetime.now(UTC)
         session.add(found)
     session.flush()
     note(
         session, actor, "grades.rubric_given", f"submission {submission.public_id}", now=now,
         course_id=assignment.course_id, person=person,
-        points=[rubric_points(assignment.rubric, each) for each in (was[0], points)],
+        points=[rubric_points(assignment.rubric, each) for each in (was, kept)],
     )  # fmt: skip
     return True
+
+
+def _kept(criteria: Sequence[Criterion], given: Given) -> Given | None:
+    """What to store; None if nothing is left and the rubric has only points to type."""
+    keys = {each.key for each in criteria if not each.items}
+    items = {item.key for each in criteria for item in each.items}
+    kept = Given(
+        {key: value for key, value in given.points.items() if key in keys},
+        {each.key: text for each in criteria if (text := storable(given.words.get(each.key, "")).strip())},
+        given.items & items,
+        given.adjustment,
+        storable(given.reason).strip() if given.adjustment else "",
+    )
+    return None if kept == Given() and not items else kept
 
 
 def why_not(session: Session, submission: Submission) -> str:

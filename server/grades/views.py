@@ -28,8 +28,8 @@ from server.grades.losses import Loss, UnconfirmedPoints, students_grades
 from server.http.forms import Form, filled
 from server.http.problems import Refused
 from server.http.site import site
-from server.roster.service import Member, Wanted, roster, sections
-from server.roster.views import Part, csv_answer, part_of
+from server.roster.service import Member, Wanted, roster
+from server.roster.views import Part, csv_answer, part_of, sections_of
 
 
 def ordered(session: Session, course_id: int, wanted: Wanted, by: str, *, down: bool) -> list[Member]:
@@ -75,7 +75,7 @@ def show_grades(slug: str) -> str | tuple[str, int]:
     form = _asked()
     by, down = form["by"] or "name", form.checked("down")
     with site().readers.begin() as session:
-        there_are = _sections(session, course)
+        there_are = sections_of(session, course.course_id)
         form.choose("section", there_are)
         part, book = part_of([], ""), Gradebook((), ())
         if form.right:
@@ -101,7 +101,7 @@ def export_grades(slug: str) -> Response:
     form = _asked()
     form.choose("form", [("", ""), *((name, name) for name in PLAIN)])
     with site().readers.begin() as session:
-        form.choose("section", _sections(session, course))
+        form.choose("section", sections_of(session, course.course_id))
         if not form.right:
             raise Refused(422, "invalid", "Invalid filter", " ".join(form.mistakes.values()))
         book = gradebook(session, course.course_id, roster(session, course.course_id, _wanted(form)))
@@ -123,10 +123,6 @@ def _wanted(form: Form) -> Wanted:
     return GradesCriteria(form["text"], form["section"], dropped).students
 
 
-def _sections(session: Session, course: Membership) -> list[tuple[str, str]]:
-    return [("", "All"), *((one, one) for one in sections(session, course.course_id))]
-
-
 def _address(slug: str, form: Form, name: str, by: str, *, down: bool) -> str:
     """The page's address sorted by this column; in the other direction if it already is."""
     other_way = "yes" if name == by and not down else ""
@@ -140,7 +136,7 @@ def _sorted(name: str, by: str, *, down: bool) -> str:
 
 
 _PATH = "/grades/<assignment>/<int(max=9007199254740991):person>"
-_OWN_PAGE = ("staff.change_grade", "staff.change_criteria", "staff.grade_by_rubric")
+_OWN_PAGE = ("staff.change_grade", "staff.change_criteria", "staff.save_grading")
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,6 +251,7 @@ class Result(Base):
     occupancy: modelled, from the driver if it was asked, 0 to 1
     not_ranked: a sentence why the measurement isn't ranked; "" if it is
     goals_missed: how many goals of the exercise the kernel misses; None if none were counted
+    cause: of a failure, see kernels.report.causes; "" for none, and in results of earlier versions
     """
 
     __tablename__ = "results"
@@ -275,6 +276,7 @@ class Result(Base):
     occupancy: Mapped[float | None]
     ranked: Mapped[bool] = mapped_column(default=False)
     goals_missed: Mapped[int | None]
+    cause: Mapped[str] = mapped_column(String(32), default="")
     recorded_at: Mapped[datetime] = mapped_column(index=True)
 
     job: Mapped[Job] = relationship(back_populates="result")

@@ -7,6 +7,7 @@ from typing import Any
 
 from kernels.launch import Launch
 from kernels.report import Report
+from kernels.report.causes import cause_of
 from server.grading.models import Result
 from server.grading.reports import ReportError, unpack
 
@@ -24,6 +25,7 @@ def columns_of(report: Report) -> dict[str, Any]:
         or report.launch
     )
     return {
+        "cause": cause_of(report) or "",
         "gflops": measured.gflops if measured else None,
         "gbps": measured.gbps if measured else None,
         "melements": measured.melements if measured else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -143,6 +144,10 @@ def delete_jobs(session: Session, which: ColumnElement[bool]) -> list[Ticket]:
         session.execute(gone.execution_options(synchronize_session=False))
     session.expire_all()
     return tickets
+
+
+NO_SOURCE = hashlib.sha256(b"").hexdigest()
+"""Of the empty file that replaces a removed source. No one can submit it."""
 
 
 def keep_source(session: Session, digest: str, content: bytes, now: datetime) -> str:

@@ -37,6 +37,7 @@ def attach_numbers(app: Flask, reader_zone: Callable[[], str]) -> None:
         "clock": clock,
         "duration": duration,
         "points": rounded_points,
+        "signed": lambda points: f"{'+' if points > 0 else ''}{rounded_points(points)}",
         "verbatim": verbatim,
     }
     environment.finalize = _shown

@@ -131,9 +131,11 @@ class ContextSettings:
         "Add students at their first launch",
         "Students of the course on the platform become students here. Instructors and assistants there don’t: add "
         "them on the roster.",
+        option="--adds-students/--adds-no-students", help="Whether students there become students here.",
     )] = True
     sends_grades: Annotated[bool, Asked(
         "Send released grades", "Points that you hold back stay here.",
+        option="--sends-grades/--keeps-grades", help="Whether released grades go there.",
     )] = True
 # fmt: on
 

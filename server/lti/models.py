@@ -57,7 +57,7 @@ class LtiPlatform(Base):
 
 
 class LtiKey(Base):
-    """Our key. The newest one signs; platforms read the public parts of all. private: as a JSON Web Key."""
+    """Our key; server.lti.keys says when it signs and until when platforms see it. private: as a JSON Web Key."""
 
     __tablename__ = "lti_keys"
 

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from zoneinfo import ZoneInfo
 
 from flask import Blueprint, Response, render_template, request
 from sqlalchemy.orm import Session
 
-from server.accounts.access import admin, nothing_here
+from server.accounts.access import admin, existing
 from server.accounts.models import Person
 from server.accounts.views import go
-from server.acts.by_form import read_values, typed_values
-from server.acts.field import fields_of, outside_limits
+from server.acts.act import Mistakes, Target
+from server.acts.by_form import change_by_operator, shown_form, typed_values
+from server.acts.field import fields_of
 from server.http.forms import Form, filled, sent
 from server.http.site import site, site_address
+from server.lti.keys import REPLACE, next_key_from
 from server.lti.models import LtiPlatform
-from server.lti.platforms import PlatformSettings, mistakes_in, platforms, remove_platform, save_platform, settings_of
+from server.lti.platforms import CHANGE, REGISTER, REMOVE, PlatformSettings, mistakes_in, platforms, settings_of
 from server.lti.registration import described, register
 from server.lti.views import FRAMES, in_frame
 from server.sign_on.fetch import ProviderFault
 
-lti_platforms = Blueprint("lti_platforms", "server.lti", url_prefix="/lti/platforms")
+_LIST = "/lti/platforms"
+lti_platforms = Blueprint("lti_platforms", "server.lti", url_prefix=_LIST)
 
 _LONGEST = 4000
 _ZONE = ZoneInfo("UTC")  # no field is a time
@@ -31,13 +35,20 @@ _ZONE = ZoneInfo("UTC")  # no field is a time
 def show_platforms() -> str:
     """List platforms, and say what their administrators need."""
     admin()
-    return _page(filled({}))
+    with site().readers.begin() as session:
+        return _page(session, Target(), filled({}))
 
 
 @lti_platforms.post("")
 def add_platform() -> Response | tuple[str, int]:
     """Register a platform by hand."""
-    return _saved(None)
+    return change_by_operator(REGISTER, lambda _: Target(), partial(go, f"{_LIST}?notice=platform-saved"), _page)
+
+
+@lti_platforms.post("/key")
+def replace_key() -> Response | tuple[str, int]:
+    """Replace our key."""
+    return change_by_operator(REPLACE, lambda _: Target(), partial(go, f"{_LIST}?notice=key-replaced"))
 
 
 @lti_platforms.get("/<int(max=9007199254740991):number>")
@@ -45,23 +56,21 @@ def show_platform(number: int) -> str:
     """Show one platform's settings."""
     admin()
     with site().readers.begin() as session:
-        platform = _platform(session, number)
-        return _page(filled(typed_values(settings_of(platform), _ZONE)), platform)
+        on = _platform(number, session)
+        return _page(session, on, shown_form(typed_values(settings_of(on.item), _ZONE)))
 
 
 @lti_platforms.post("/<int(max=9007199254740991):number>")
 def change_platform(number: int) -> Response | tuple[str, int]:
     """Save one platform's settings."""
-    return _saved(number)
+    done = partial(go, f"{_LIST}?notice=platform-saved")
+    return change_by_operator(CHANGE, partial(_platform, number), done, _page)
 
 
 @lti_platforms.post("/<int(max=9007199254740991):number>/remove")
-def remove(number: int) -> Response:
+def remove(number: int) -> Response | tuple[str, int]:
     """Remove a platform."""
-    who = admin()
-    with site().sessions.begin() as session:
-        remove_platform(session, session.get_one(Person, who.id), _platform(session, number))
-    return go("/lti/platforms?notice=platform-removed")
+    return change_by_operator(REMOVE, partial(_platform, number), partial(go, f"{_LIST}?notice=platform-removed"))
 
 
 lti_registration = Blueprint("lti_registration", "server.lti", url_prefix="/lti/register")
@@ -97,13 +106,14 @@ def register_platform() -> Response:
     except ProviderFault as fault:
         form.mistake("configuration", f"The platform can’t be registered: {fault}.")
         return _registration_page(form)
-    with site().sessions.begin() as session:
-        wrong = {**mistakes_in(session, settings, None), **dict(outside_limits(settings))}
-        if wrong:
-            form.mistake("configuration", next(iter(wrong.values())))
-            return _registration_page(form)
-        number = save_platform(session, session.get_one(Person, who.id), settings, None)
-    return go(f"/lti/platforms/{number}?notice=platform-registered")
+    try:
+        with site().sessions.begin() as session:
+            made = REGISTER.carry_out(session, Target(), session.get_one(Person, who.id), lambda _: settings)
+            number = made.id
+    except Mistakes as wrong:
+        form.mistake("configuration", str(wrong))
+        return _registration_page(form)
+    return go(f"{_LIST}/{number}?notice=platform-registered")
 
 
 def _registration_page(form: Form) -> Response:
@@ -112,29 +122,12 @@ def _registration_page(form: Form) -> Response:
     return Response(html, 200 if form.right else 422)
 
 
-def _saved(number: int | None) -> Response | tuple[str, int]:
-    who, form = admin(), sent(*(field.form for field in fields_of(PlatformSettings)))
-    with site().sessions.begin() as session:
-        platform = None if number is None else _platform(session, number)
-        given = read_values(form, PlatformSettings(), _ZONE)
-        for name, text in {**mistakes_in(session, given, platform), **dict(outside_limits(given))}.items():
-            form.mistake(name, text)
-        if not form.right:
-            return _page(form, platform), 422
-        save_platform(session, session.get_one(Person, who.id), given, platform)
-    return go("/lti/platforms?notice=platform-saved")
-
-
-def _page(form: Form, platform: LtiPlatform | None = None) -> str:
-    with site().readers.begin() as session:
-        known = platforms(session)
+def _page(session: Session, on: Target, form: Form) -> str:
     return render_template(
-        "lti/platforms.html", form=form, platform=platform, platforms=known, fields=fields_of(PlatformSettings)
+        "lti/platforms.html", form=form, platform=on.item, platforms=platforms(session), fields=CHANGE.fields,
+        key=REPLACE.by_name["at_once"], next_key=next_key_from(session),
     )  # fmt: skip
 
 
-def _platform(session: Session, number: int) -> LtiPlatform:
-    found = session.get(LtiPlatform, number)
-    if found is None:
-        raise nothing_here()
-    return found
+def _platform(number: int, session: Session) -> Target:
+    return Target(item=existing(session.get(LtiPlatform, number)))

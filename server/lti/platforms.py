@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.browser_sessions import end_where
 from server.accounts.models import BrowserSession, Identity, Person
+from server.acts.act import Act, Nothing, Target
 from server.acts.field import Asked, changes, fields_of
 from server.audit.service import note
 from server.fields import Text
@@ -83,12 +84,10 @@ def mistakes_in(session: Session, given: PlatformSettings, platform: LtiPlatform
     return found
 
 
-def save_platform(session: Session, actor: Person, given: PlatformSettings, platform: LtiPlatform | None) -> int:
-    """Register a platform, or change it. Returns its ID."""
-    was = PlatformSettings() if platform is None else settings_of(platform)
-    if platform is None:
-        platform = LtiPlatform(created_at=datetime.now(UTC))
-        session.add(platform)
+def _save(session: Session, on: Target, actor: Person | None, given: PlatformSettings) -> LtiPlatform:
+    was = _present(session, on)
+    platform = on.item or LtiPlatform(created_at=datetime.now(UTC))
+    session.add(platform)
     platform.title, platform.issuer, platform.client_id = given.title, given.issuer, given.client_id
     platform.authorization, platform.token, platform.keys = given.authorization, given.token, given.keys
     platform.audience = given.audience
@@ -96,11 +95,12 @@ def save_platform(session: Session, actor: Person, given: PlatformSettings, plat
     session.flush()
     detail: dict[str, Any] = changes(was, given)
     note(session, actor, "lti.registered", f"platform {platform.id}", **detail)
-    return platform.id
+    return platform
 
 
-def remove_platform(session: Session, actor: Person, platform: LtiPlatform) -> None:
-    """Remove a platform: it opens no account any more, and its courses here are disconnected."""
+def _remove(session: Session, on: Target, actor: Person | None, _: Nothing) -> bool:
+    """The platform opens no account any more, and its courses here are disconnected."""
+    platform: LtiPlatform = on.item
     theirs = select(Identity.id).where(Identity.issuer == platform.people)
     began = BrowserSession.identity_id.in_(theirs)
     end_where(session, began)
@@ -110,6 +110,20 @@ def remove_platform(session: Session, actor: Person, platform: LtiPlatform) -> N
     session.execute(delete(LtiLaunch).where(LtiLaunch.platform_id == platform.id))
     note(session, actor, "lti.removed", f"platform {platform.id}", title=platform.title)
     session.delete(platform)
+    return True
+
+
+def _present(_session: Session, on: Target) -> PlatformSettings:
+    return PlatformSettings() if on.item is None else settings_of(on.item)
+
+
+def _wrong(session: Session, on: Target, given: PlatformSettings) -> dict[str, str]:
+    return mistakes_in(session, given, on.item)
+
+
+REGISTER = Act(asks=PlatformSettings, do=_save, wrong=_wrong)
+CHANGE = Act(asks=PlatformSettings, do=_save, wrong=_wrong, present=_present)
+REMOVE = Act(asks=Nothing, do=_remove)
 
 
 def platforms(session: Session) -> Sequence[LtiPlatform]:

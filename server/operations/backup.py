@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import Enum as PythonEnum
 from itertools import islice
@@ -25,8 +25,10 @@ from sqlalchemy.exc import DataError, IntegrityError
 from server.database.base import UtcTime
 from server.database.engine import snapshots
 from server.database.schema import NoSchema, check, newest, upgrade
+from server.database.sqlite import compact
 from server.grading.models import WORK_BYTES
 from server.models import Base
+from server.operations.erasures import Erasure, erase_again, erasures_in, read_erasures, read_list
 
 FORMAT = 1
 _MANIFEST = "manifest.json"
@@ -53,11 +55,16 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """An archive's content. revision: the tables' version; made_at: the time of the data, in ISO 8601."""
+    """An archive's content.
+
+    revision: the tables' version; made_at: the time of the data, in ISO 8601
+    erased: the accounts that were erased before
+    """
 
     revision: str
     made_at: str
     tables: Mapping[str, Contents]
+    erased: tuple[Erasure, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -89,11 +96,12 @@ class ArchiveWriter:
                 count += 1
         self._tables[table.name] = Contents(count, digest.hexdigest())
 
-    def finish(self, revision: str, made_at: datetime) -> Manifest:
+    def finish(self, revision: str, made_at: datetime, erased: tuple[Erasure, ...] = ()) -> Manifest:
         """Write the manifest, which completes the archive."""
-        manifest = Manifest(revision, made_at.isoformat(), dict(self._tables))
+        manifest = Manifest(revision, made_at.isoformat(), dict(self._tables), erased)
         tables = {name: {"rows": it.rows, "sha256": it.sha256} for name, it in manifest.tables.items()}
         plain = {"format": FORMAT, "revision": revision, "made_at": manifest.made_at, "tables": tables}
+        plain["erased"] = [asdict(each) for each in erased]
         self._zip.writestr(_MANIFEST, json.dumps(plain, indent=1) + "\n")
         self._zip.close()
         return manifest
@@ -163,7 +171,8 @@ def _read_manifest(plain: Any) -> Manifest:
         raise ArchiveError(f"its format is {plain.get('format')!r}, but this version reads {FORMAT}")
     try:
         tables = {str(name): Contents(int(it["rows"]), str(it["sha256"])) for name, it in plain["tables"].items()}
-        return Manifest(str(plain["revision"]), str(plain["made_at"]), tables)
+        erased = tuple(read_erasures(plain.get("erased", [])))
+        return Manifest(str(plain["revision"]), str(plain["made_at"]), tables, erased)
     except (KeyError, TypeError, ValueError) as error:
         raise ArchiveError("its manifest is invalid") from error
 
@@ -251,7 +260,7 @@ def _write(engine: Engine, file: IO[bytes], told: Callable[[str], None]) -> Mani
             for table in Base.metadata.sorted_tables:
                 told(table.name)
                 writer.write_table(table, _rows(connection, table))
-            return writer.finish(newest(), made_at)
+            return writer.finish(newest(), made_at, erasures_in(connection))
 
 
 def _check_place(path: Path, *, replace: bool) -> None:
@@ -335,13 +344,31 @@ class RestoreRefused(ValueError):
     """The backup wasn't restored, and the database is unchanged; the text says why."""
 
 
-def restore(engine: Engine, path: Path, told: Callable[[str], None] = lambda _: None) -> Manifest:
-    """Restore a backup; creates the tables if there are none.
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What a restore read, and how many accounts it erased again."""
+
+    manifest: Manifest
+    erased: int
+
+
+def erasures_of(file: Path) -> tuple[Erasure, ...]:
+    """The erasures in a list, or in a backup. Raises OSError, ArchiveError or UnreadableList."""
+    if not zipfile.is_zipfile(file):
+        return read_list(file)
+    with file.open("rb") as opened, ArchiveReader(opened) as archive:
+        return archive.manifest.erased
+
+
+def restore(
+    engine: Engine, path: Path, told: Callable[[str], None] = lambda _: None, erased: Iterable[Erasure] = ()
+) -> Restored:
+    """Restore a backup; creates the tables if there are none. Accounts that were erased since are erased again.
 
     Raises DatabaseUnavailable; OSError if the file can't be read. Raises RestoreRefused if the file is damaged or has
     another version, or if the database isn't empty.
 
-    told: called with each table's name before it is read
+    told: called with each table's name before it is read; erased: accounts that were erased, for example later
     """
     try:
         with path.open("rb") as file, ArchiveReader(file) as archive:
@@ -362,7 +389,10 @@ def restore(engine: Engine, path: Path, told: Callable[[str], None] = lambda _: 
                 for table in Base.metadata.sorted_tables:
                     told(table.name)
                     _read_table(connection, table, archive.rows(table))
-            return archive.manifest
+                again = erase_again(connection, erased)
+            if again:
+                compact(engine)
+            return Restored(archive.manifest, again)
     except ArchiveError as error:
         raise RestoreRefused(f"{path} can't be restored: {error}. Nothing was changed.") from error
 

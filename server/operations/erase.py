@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import zlib
@@ -18,7 +17,16 @@ from kernels.evidence import Evidence
 from kernels.verdict import Verdict
 from kernels.wire import to_plain
 from server.accounts.limits import by_email
-from server.accounts.models import ApiToken, BrowserSession, Identity, LinkPurpose, OneTimeLink, Person, RateCount
+from server.accounts.models import (
+    ApiToken,
+    BrowserSession,
+    DeviceLogin,
+    Identity,
+    LinkPurpose,
+    OneTimeLink,
+    Person,
+    RateCount,
+)
 from server.accounts.service import free_names
 from server.audit.models import AuditEvent
 from server.audit.service import note
@@ -41,12 +49,12 @@ from server.fleet.models import Worker
 from server.grading.attempts import cancelled
 from server.grading.models import Attempt, Job, JobState, Result, Source, Step, StepState
 from server.grading.reports import ReportError, unpack
-from server.grading.service import keep_source
+from server.grading.service import NO_SOURCE, keep_source
 from server.lti.models import LtiLaunch, LtiScore
 from server.mail.models import Mail
 from server.standings.service import remove_person
-from server.submissions.models import LookedAtPair, Mode, RubricGrade, StagedRegrade, Submission
-from server.talk.models import Announcement, Comment, ExtensionRequest, RegradeRequest, SeenAnnouncement
+from server.submissions.models import GradingShare, LookedAtPair, Mode, RubricGrade, StagedRegrade, Submission
+from server.talk.models import Announcement, Comment, ExtensionRequest, RegradeRequest, SavedComment, SeenAnnouncement
 from worker.contract.messages import Ticket
 
 ERASED_NAME = "erased"
@@ -79,6 +87,7 @@ _LOOKED_AT = tuple(
         Worker,
         RubricGrade,
         LookedAtPair,
+        SavedComment,
     )
 )
 
@@ -126,7 +135,6 @@ def _without(value: Any, pattern: re.Pattern[str]) -> Any:
 
 
 _REMOVED = "removed with the person"
-_NO_SOURCE = hashlib.sha256(b"").hexdigest()
 _OPEN = (JobState.QUEUED, JobState.RUNNING)
 _SOME = 500
 
@@ -179,7 +187,15 @@ class Erased:
 
 def erase_person(sessions: Sessions, person_id: int, now: datetime | None = None) -> Erased:
     """Erase a person permanently; raises PersonNotFound."""
-    moment = now or datetime.now(UTC)
+    done = erase_rows(sessions, person_id, now or datetime.now(UTC))
+    with sessions.begin() as session:
+        engine = session.get_bind().engine
+    done.compacted = compact(engine)
+    return done
+
+
+def erase_rows(sessions: Sessions, person_id: int, moment: datetime) -> Erased:
+    """Erase a person; the file of the database may hold remains. Raises PersonNotFound."""
     done = Erased(person_id)
     with sessions.begin() as session:
         person = session.get(Person, person_id, with_for_update=True)
@@ -194,8 +210,6 @@ def erase_person(sessions: Sessions, person_id: int, now: datetime | None = None
         # A request that was already running waited for the person's row, and then submitted after all.
         _erase_deeds(session, person_id, moment, done)
         done.left = mentions(session, names)
-        engine = session.get_bind().engine
-    done.compacted = compact(engine)
     return done
 
 
@@ -205,7 +219,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     done.tokens = len(removed.all())
     # No one can have this address: mail to it goes nowhere, and create_person refuses it.
     person.email = f"erased-{person.id}@erased.invalid"
-    for table in (BrowserSession, OneTimeLink, Identity, LtiScore):
+    for table in (BrowserSession, OneTimeLink, DeviceLogin, Identity, LtiScore):
         session.execute(delete(table).where(table.person_id == person.id))
     # Of all people, because a launch under way may name someone whose account isn't known yet.
     session.execute(delete(LtiLaunch))
@@ -216,7 +230,10 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     session.execute(update(Membership).where(Membership.person_id == person.id).values(student_id=""))
     for reasons in (Extension, Correction):
         session.execute(update(reasons).where(reasons.person_id == person.id).values(reason=""))
-    session.execute(update(RubricGrade).where(RubricGrade.person_id == person.id).values(words={}))
+    session.execute(update(RubricGrade).where(RubricGrade.person_id == person.id).values(words={}, reason=""))
+    session.execute(delete(GradingShare).where(GradingShare.person_id == person.id))
+    for held in (GradingShare.grader_id, GradingShare.claimed_by):
+        session.execute(update(GradingShare).where(held == person.id).values({held: None}))
     theirs = select(Submission.id).where(Submission.person_id == person.id)
     looked = or_(LookedAtPair.left_id.in_(theirs), LookedAtPair.right_id.in_(theirs))
     session.execute(update(LookedAtPair).where(looked).values(note=""))
@@ -240,7 +257,11 @@ def _erase_deeds(session: Session, person: int, now: datetime, done: Erased) -> 
 def _erase_experiments(session: Session, person: int, now: datetime) -> None:
     """End the person's experiments, and all that use the person's submissions. Their kernels and their points go."""
     mine = select(Experiment.id).where(_of_person(person))
-    numbers = session.scalars(mine.order_by(Experiment.id).with_for_update()).all()
+    clear_experiments(session, session.scalars(mine.order_by(Experiment.id).with_for_update()).all(), now)
+
+
+def clear_experiments(session: Session, numbers: Sequence[int], now: datetime) -> None:
+    """End these experiments. Their rows stay, without kernels and points."""
     for some in _parts(numbers):
         session.execute(delete(ExperimentPoint).where(ExperimentPoint.experiment_id.in_(some)))
         session.execute(
@@ -265,15 +286,15 @@ def _erase_work(session: Session, person: int, now: datetime, done: Erased) -> N
     theirs = or_(Job.submission_id.in_(own), Job.staged_for_id.in_(own), Job.experiment_id.in_(started))
     handed_in = session.scalars(select(Submission.source_digest).where(Submission.person_id == person))
     measured = session.scalars(select(Job.source_digest).where(theirs))
-    sources = sorted({*handed_in, *measured} - {_NO_SOURCE})
+    sources = sorted({*handed_in, *measured} - {NO_SOURCE})
     gone = [digest for digest in sources if not _handed_in_by_others(session, digest, person)]
     jobs = _jobs(session, theirs, gone)
     if not jobs and not sources:
         return
-    none = keep_source(session, _NO_SOURCE, b"", now)
+    none = keep_source(session, NO_SOURCE, b"", now)
     for some in _parts(jobs):
         _cancel(session, some, now, done)
-        _strip(session, some, done)
+        done.reports += strip(session, some)
         session.execute(update(Job).where(Job.id.in_(some)).values(source_digest=none))
     changed = session.execute(
         update(Submission)
@@ -315,7 +336,7 @@ def _handed_in_by_others(session: Session, digest: str, person: int) -> bool:
 
 def _jobs(session: Session, theirs: Any, gone: Sequence[str]) -> list[int]:
     """The person's jobs, and other people's jobs that grade the person's sources."""
-    found = set(session.scalars(select(Job.id).where(theirs, Job.source_digest != _NO_SOURCE)))
+    found = set(session.scalars(select(Job.id).where(theirs, Job.source_digest != NO_SOURCE)))
     for some in _parts(gone):
         found |= set(session.scalars(select(Job.id).where(Job.source_digest.in_(some))))
     return sorted(found)
@@ -343,19 +364,21 @@ def _cancel(session: Session, jobs: Sequence[int], now: datetime, done: Erased) 
     done.cancelled += len(ended.all())
 
 
-def _strip(session: Session, jobs: Sequence[int], done: Erased) -> None:
-    """Remove quotes of sources from results, steps and tries."""
+def strip(session: Session, jobs: Sequence[int]) -> int:
+    """Remove quotes of sources from results, steps and tries. Returns how many results changed."""
+    changed = 0
     for job in jobs:
         packed = session.scalar(select(Result.report).where(Result.job_id == job).with_for_update())
         if packed is not None:
             session.execute(update(Result).where(Result.job_id == job).values(report=only_numbers(packed)))
-            done.reports += 1
+            changed += 1
     steps = select(Step.id).where(Step.job_id.in_(jobs))
     session.execute(update(Step).where(Step.job_id.in_(jobs), Step.fault.is_not(None)).values(fault=_REMOVED))
     session.execute(update(Step).where(Step.job_id.in_(jobs)).values(work=None, digests=None))
     session.execute(
         update(Attempt).where(Attempt.step_id.in_(steps), Attempt.fault.is_not(None)).values(fault=_REMOVED)
     )
+    return changed
 
 
 def _parts(items: Sequence[Any]) -> list[Sequence[Any]]:

@@ -12,10 +12,15 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import InstrumentedAttribute, Session, joinedload
 
+from kernels.experiment.result import to_json
 from server.accounts.models import ApiToken, BrowserSession, Identity, Person
+from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Course, Extension, Membership
 from server.experiments.models import Experiment
-from server.grades.grade import own_grades
+from server.experiments.queries import results
+from server.grades.criteria import Given
+from server.grades.grade import given_in, own_grades, rubric_grades_of
+from server.grades.rubric import SheetLine, sheet_lines
 from server.grading.models import Result, Source
 from server.lti.models import LtiScore
 from server.mail.models import Mail
@@ -23,7 +28,8 @@ from server.submissions.models import Submission
 from server.submissions.result.report import read_stored_report
 from server.talk.models import Comment, ExtensionRequest, RegradeRequest
 
-Rows = Sequence[dict[str, Any]]
+Row = dict[str, Any]
+Rows = Sequence[Row]
 _SOME = 100
 
 
@@ -40,6 +46,8 @@ def own_data(session: Session, person_id: int) -> bytes:
                 hides_edit = submission.hides_edit
                 result = read_stored_report(report, submission.verdict, staff=False, hides_edit=hides_edit).plain
                 made.writestr(f"{folder}/result.json", json.dumps(result, ensure_ascii=False, indent=1))
+        for public_id, points in _experiments(session, person_id):
+            made.writestr(f"experiments/{public_id}.json", json.dumps(points, ensure_ascii=False, indent=1))
     return archive.getvalue()
 
 
@@ -108,6 +116,7 @@ def _tables(session: Session, person: int) -> Iterator[tuple[str, Rows]]:
         LtiScore.link_id, LtiScore.points, LtiScore.most, LtiScore.sent_at,
         where=(LtiScore.person_id == person) & LtiScore.sent_at.is_not(None),
     )  # fmt: skip
+    yield "audit", _deeds(session, person)
     yield "emails", rows(Mail.subject, Mail.made_at, Mail.sent_at, where=Mail.person_id == person)
 
 
@@ -131,11 +140,47 @@ def _grades(session: Session, course: Course, person: int) -> Rows:
     query = select(Assignment).where(Assignment.course_id == course.id, Assignment.id.in_(handed_in))
     assignments = session.scalars(query.options(joinedload(Assignment.course))).all()
     found = own_grades(session, assignments, person)
+    given = {number: given_in(row) for number, row in rubric_grades_of(session, assignments, person).items()}
     return [
-        {"id": each.id, "assignment": each.slug, "points": found[each.id].points, "why": found[each.id].why}
+        {
+            "id": each.id, "assignment": each.slug, "points": found[each.id].points, "why": found[each.id].why,
+            "rubric": [_criterion(line) for line in sheet_lines(each, given.get(each.id))],
+            "adjustment": _adjustment(given.get(each.id)),
+        }
         for each in assignments
         if not found[each.id].held
-    ]
+    ]  # fmt: skip
+
+
+def _criterion(line: SheetLine) -> Row:
+    return {
+        "title": line.criterion.title, "most": line.criterion.most, "points": line.points, "words": line.words,
+        "items": [{"text": item.text, "points": item.points} for item in line.items],
+    }  # fmt: skip
+
+
+def _adjustment(given: Given | None) -> Row | None:
+    return {"points": given.adjustment, "reason": given.reason} if given is not None and given.adjustment else None
+
+
+def _deeds(session: Session, person: int) -> Rows:
+    """What the person did, by the audit. Details of deeds that concern others stay out: they may name them."""
+    own = f"person {person}"
+    query = select(AuditEvent).where(AuditEvent.actor_id == person).order_by(AuditEvent.id)
+    return [
+        {
+            "at": each.at, "action": each.action, "subject": each.subject,
+            **({"detail": each.detail} if each.subject == own else {}),
+        }
+        for each in session.scalars(query)
+    ]  # fmt: skip
+
+
+def _experiments(session: Session, person: int) -> Iterator[tuple[str, Rows]]:
+    """ID and results of each experiment of the person."""
+    query = select(Experiment.id, Experiment.public_id).where(Experiment.person_id == person).order_by(Experiment.id)
+    for number, public_id in session.execute(query).all():
+        yield public_id, [to_json(result) for result in results(session, number)]
 
 
 def _submitted(session: Session, person: int) -> Iterator[tuple[Submission, bytes, bytes | None]]:

@@ -233,6 +233,11 @@ def _html(page: RosterPage) -> str:
     return render_template("roster/roster.html", page=page, roles=ROLES, states=STATES, sections=offered)
 
 
+def sections_of(session: Session, course_id: int) -> list[tuple[str, str]]:
+    """The sections to choose from, with all of them as the first choice."""
+    return [("", "All"), *((one, one) for one in sections(session, course_id))]
+
+
 def part_of(members: Sequence[Member], asked_for: str) -> Part:
     """The requested page; the first or last if there is no such page."""
     pages = max(1, -(-len(members) // PAGE))

@@ -18,7 +18,7 @@ from server.courses.service import CourseError, hold_course
 from server.grading.attempts import cancelled, locked_job
 from server.grading.models import Job, JobKind, JobState, Priority, Step, StepState, judged_alike
 from server.grading.queue_order import QueueOrder, in_state
-from server.grading.service import Work, queue_job, queue_jobs
+from server.grading.service import NO_SOURCE, Work, queue_job, queue_jobs
 from server.submissions.models import StagedRegrade, Submission
 from server.submissions.service import latest_job
 from server.submissions.verdicts import latest_job_id
@@ -242,7 +242,7 @@ def _graded(session: Session, assignment: Assignment, which: ColumnElement[bool]
             Submission.device_class, Job.arch,
         )
         .join(Job, Job.id == latest_job_id())
-        .where(which, Submission.assignment_id == assignment.id)
+        .where(which, Submission.assignment_id == assignment.id, Submission.source_digest != NO_SOURCE)
         .where(or_(Job.state.in_(_OVER), ~judged_alike(assignment.exercise)))
     )  # fmt: skip
     return [_Graded(*row) for row in session.execute(query)]

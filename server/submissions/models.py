@@ -15,6 +15,8 @@ from server.courses.models import Assignment, Exercise
 from server.database.base import Base, BigId, choice
 from server.grading.models import Job, Source
 
+LONGEST_REASON = 500
+
 
 class Mode(StrEnum):
     """A free check, or a submission that counts."""
@@ -103,7 +105,7 @@ class RubricGrade(Base):
     """What course staff gave one student by an assignment's rubric. Regrades don't change it.
 
     submission_id: the submission that they read; the points stay if another one counts later
-    points, words: by the keys of criteria; a criterion without points is missing
+    points, words, items, adjustment, reason: see server.grades.criteria.Given
     graded_by: None for the command line
     """
 
@@ -116,8 +118,28 @@ class RubricGrade(Base):
     submission_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"), index=True)
     points: Mapped[dict[str, Any]]
     words: Mapped[dict[str, Any]]
+    items: Mapped[list[str]] = mapped_column(default=list)
+    adjustment: Mapped[float] = mapped_column(default=0.0)
+    reason: Mapped[str] = mapped_column(String(LONGEST_REASON), default="")
     graded_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
     graded_at: Mapped[datetime]
+
+
+class GradingShare(Base):
+    """Who grades one student by an assignment's rubric.
+
+    grader_id: whose share the student is in; None for unassigned
+    claimed_by: who has the student's submission open, until `claimed_until`
+    """
+
+    __tablename__ = "grading_shares"
+    __table_args__ = (Index(None, "person_id"),)
+
+    assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"), primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), primary_key=True)
+    grader_id: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    claimed_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    claimed_until: Mapped[datetime | None]
 
 
 class ExactCopy(Base):

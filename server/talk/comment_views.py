@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from flask import Blueprint, Response, render_template, request, url_for
+from sqlalchemy import select
 
-from kernels.rendering.page.listing.syntax import Piece, coloured
 from kernels.rendering.text_safety import safe_lines
 from server.accounts.access import limited, not_allowed, viewer
 from server.accounts.limits import Limit
 from server.courses.access import Membership, membership_in, staff_of
 from server.courses.staff_pages import Desk, acting, desk_of, mistakes_noted, staff
+from server.grading.models import Result
 from server.http.forms import Form, filled, number_of, sent
 from server.http.notes import note
 from server.http.site import site
+from server.submissions.line_marks import line_marks
 from server.submissions.models import Submission
 from server.submissions.queries import submission_of_page
+from server.submissions.result.report import read_stored_report
 from server.talk.comments import (
     OpenQuestion,
-    Thread,
     mark_read,
     open_questions,
     remove_comment,
@@ -31,49 +32,20 @@ from server.talk.comments import (
     threads_of,
     write_comment,
 )
+from server.talk.listing_views import Listing, listing_of
 
 comment_pages = Blueprint("comment_pages", "server.talk", url_prefix="/submissions/<public_id>/comments")
 
 COMMENTS = Limit("comment", 60, timedelta(hours=1))
-_MOST_LINES = 2_000
-_AROUND = 5
-
-
-@dataclass(frozen=True, slots=True)
-class SourceLine:
-    """A line of the source with its threads. skipped: how many lines before it aren't shown."""
-
-    number: int
-    pieces: Sequence[Piece]
-    threads: Sequence[Thread]
-    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CommentsPage:
-    """A submission's comments. own: whether it is the reader's.
-
-    whole: threads about the whole submission; after: how many lines aren't shown at the end
-    form: of a new comment or a reply; its field `thread` says which
-    """
+    """A submission's comments."""
 
     course: Membership
     submission: Submission
-    reader: int
-    own: bool
-    whole: Sequence[Thread]
-    lines: Sequence[SourceLine]
-    after: int
-    form: Form = field(default_factory=Form)
-
-    @property
-    def blank(self) -> Form:
-        """For the forms that weren't sent."""
-        return Form()
-
-    @property
-    def writable(self) -> bool:
-        return not self.course.archived
+    talk: Listing
 
 
 @comment_pages.get("")
@@ -82,7 +54,7 @@ def show_comments(public_id: str) -> str:
     line = number_of(request.args, "line")
     who, now = viewer(), datetime.now(UTC)
     page, html = _page(public_id, filled({"line": "" if line is None else str(line)}))
-    if page.own and who.viewing is None and any(thread.new for thread in _threads(page)):
+    if page.talk.own and who.viewing is None and any(thread.new for thread in page.talk.threads):
         note(partial(mark_read, submission_id=page.submission.id, now=now))
     return html
 
@@ -132,34 +104,18 @@ def _page(public_id: str, form: Form) -> tuple[CommentsPage, str]:
     who = viewer()
     with site().readers.begin() as session:
         found = submission_of_page(session, public_id)
-        threads = threads_of(session, found.id)
-        by_line: dict[int, list[Thread]] = defaultdict(list)
-        for thread in threads:
-            by_line[thread.line or 0].append(thread)
-        shown, after = _listing(found.source.content.decode("utf-8", "replace"), by_line)
-        page = CommentsPage(
-            membership_in(session, found.assignment.course), found, who.id, found.person_id == who.id,
-            by_line.get(0, ()), shown, after, form,
+        course, own = membership_in(session, found.assignment.course), found.person_id == who.id
+        job = found.judged_job
+        packed = None if job is None else session.scalar(select(Result.report).where(Result.job_id == job.id))
+        verdict = None if job is None else job.verdict
+        marks = () if verdict is None else line_marks(read_stored_report(packed, verdict, staff=False).report)
+        talk = listing_of(
+            found.source.content, threads_of(session, found.id), marks, form,
+            address=url_for("comment_pages.show_comments", public_id=public_id), owner=found.person.name,
+            reader=who.id, own=own, course=course,
         )  # fmt: skip
+        page = CommentsPage(course, found, talk)
         return page, render_template("talk/comments.html", page=page)
-
-
-def _listing(source: str, by_line: Mapping[int, Sequence[Thread]]) -> tuple[list[SourceLine], int]:
-    """The lines of the source; of a very long one, those around comments. Also how many follow."""
-    pieces = coloured(source)
-    numbers: Sequence[int] = range(1, len(pieces) + 1)
-    if len(pieces) > _MOST_LINES:
-        near = {number + step for number in (1, *by_line) for step in range(-_AROUND, _AROUND + 1)}
-        numbers = [number for number in numbers if number in near]
-    shown, last = [], 0
-    for number in numbers:
-        shown.append(SourceLine(number, pieces[number - 1], by_line.get(number, ()), number - last - 1))
-        last = number
-    return shown, len(pieces) - last
-
-
-def _threads(page: CommentsPage) -> list[Thread]:
-    return [*page.whole, *(thread for line in page.lines for thread in line.threads)]
 
 
 def _number(form: Form, name: str) -> int | None:

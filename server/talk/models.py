@@ -98,6 +98,21 @@ class Comment(Base):
     author: Mapped[Person | None] = relationship()
 
 
+class SavedComment(Base):
+    """A comment that course staff use again at other submissions.
+
+    assignment_id: None for all assignments of the course
+    """
+
+    __tablename__ = "saved_comments"
+    __table_args__ = (Index(None, "course_id", "id"), Index(None, "assignment_id"))
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    course_id: Mapped[int] = mapped_column(ForeignKey("courses.id"))
+    assignment_id: Mapped[int | None] = mapped_column(ForeignKey("assignments.id"))
+    text: Mapped[str] = mapped_column(String(LONGEST_COMMENT))
+
+
 class RegradeRequest(Base):
     """A student's request that course staff look at the grade of a submission again.
 

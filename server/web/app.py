@@ -13,6 +13,8 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from server.accounts.access import attach_view_as, zone_of_viewer
 from server.accounts.cookies import attach_form_guard
+from server.accounts.device_login_api import device_logins
+from server.accounts.device_login_views import device_login_pages
 from server.accounts.identity import owner_of
 from server.accounts.views import accounts
 from server.assignments.api import assignments
@@ -64,12 +66,14 @@ from server.web.pages import pages
 from server.web.staff import staff, staff_api
 
 _PAGES = (
-    pages, accounts, sign_on, enrolment, courses, command_line, staff, new_courses, fleet, standings_pages,
-    history_pages, submissions_pages, experiments_pages, announcement_pages, comment_pages, request_pages,
-    extension_pages, mail_pages, own_data_pages, health, metrics, lti, lti_choice, lti_platforms, lti_registration,
+    pages, accounts, device_login_pages, sign_on, enrolment, courses, command_line, staff, new_courses, fleet,
+    standings_pages, history_pages, submissions_pages, experiments_pages, announcement_pages, comment_pages,
+    request_pages, extension_pages, mail_pages, own_data_pages, health, metrics, lti, lti_choice, lti_platforms,
+    lti_registration,
 )  # fmt: skip
 _API = (
-    submissions, leaderboards, experiments, me, assignments, announcements, comments, staff_api, description,
+    submissions, leaderboards, experiments, device_logins, me, assignments, announcements, comments, staff_api,
+    description,
 )  # fmt: skip
 
 

@@ -15,9 +15,11 @@ from server.courses.staff_pages import staff
 from server.exercises import api as exercise_api
 from server.exercises import views as exercise_views
 from server.grades import api as grade_api
-from server.grades import platform_views, rubric_views
+from server.grades import grading_views, platform_views, rubric_views
 from server.grades import views as grade_views
+from server.lti import api as lti_api
 from server.lti import staff_views as lti_views
+from server.operations import retention_views
 from server.regrades import api as regrade_api
 from server.regrades import request_views
 from server.regrades import views as regrade_views
@@ -32,7 +34,7 @@ from server.talk import announcement_staff_views as announcement_views
 __all__ = [
     "announcement_api", "announcement_views", "assignment_api", "assignment_views", "audit_views", "comment_views",
     "copies_views", "course_views", "exercise_api", "exercise_views", "extension_views", "grade_api", "grade_views",
-    "lti_views", "platform_views", "progress_api", "progress_views", "regrade_api", "regrade_views", "request_views",
-    "roster_api", "roster_views", "rubric_views", "staff", "staff_api", "student_views", "submission_api",
-    "submission_views",
+    "grading_views", "lti_api", "lti_views", "platform_views", "progress_api", "progress_views", "regrade_api",
+    "regrade_views", "request_views", "retention_views", "roster_api", "roster_views", "rubric_views", "staff",
+    "staff_api", "student_views", "submission_api", "submission_views",
 ]  # fmt: skip

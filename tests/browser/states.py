@@ -16,7 +16,7 @@ from bench.copies.authors import kernel
 from bench.copies.disguises import disguised
 from kernels.verdict import Verdict
 from server.accounts.digest import digest_of
-from server.accounts.models import Person
+from server.accounts.models import DeviceLogin, Person
 from server.assignments.extension_requests import request_extension
 from server.audit.service import note
 from server.courses.models import Assignment, Course, Exercise, Membership, Role
@@ -24,9 +24,9 @@ from server.courses.service import create_assignment
 from server.enrolment.course_invitations import Invited, invite, refuse
 from server.exercises.stored import content_of, keep
 from server.experiments.progress import ExperimentRunner
-from server.grades.criteria import Criterion, criteria_of
+from server.grades.criteria import Criterion, Given, criteria_of
 from server.grades.losses import students_grades
-from server.grades.rubric import Given, change_rubric, give_points
+from server.grades.rubric import change_rubric, code_of, give_points
 from server.grading.models import Job
 from server.lti.models import LtiContext, LtiLaunch, LtiLink, LtiPlatform, LtiScore
 from server.regrades.requests import request_regrade
@@ -120,7 +120,7 @@ def graded_by_rubric(course: ACourse, name: str) -> dict[str, str]:
         found = session.get_one(Submission, counted.entry.submission_id)
         first = criteria_of(assignment.rubric)[0].key
         give_points(session, found, ina, Given({first: 3.0}, {first: "The loop over phases is too long."}))
-        return {"counts": found.public_id}
+        return {"counts": found.public_id, "code": code_of(assignment, found.person_id)}
 
 
 _EXAM = Written(
@@ -225,7 +225,10 @@ def _another(session: Session, like: Exercise) -> Exercise:
 
 
 def connected(course: ACourse, student: str, instructor: str) -> None:
-    """Connect the course to a platform that takes no scores, and begin two launches with the tickets in addresses."""
+    """Connect the course to a platform that takes no scores, and begin two launches with the tickets in addresses.
+
+    A command line waits for its code to be confirmed.
+    """
     now = datetime.now(UTC)
     address = "https://moodle.university.example"
     with course.sessions.begin() as session:
@@ -257,6 +260,9 @@ def connected(course: ACourse, student: str, instructor: str) -> None:
                 next_at=now + timedelta(minutes=8), fault="moodle.university.example answers 403 (insufficient_scope)",
             )
         )  # fmt: skip
+        session.add(
+            DeviceLogin(digest=digest_of("ada"), code="BCDFGHJK", host="ada-laptop", expires_at=now + timedelta(days=1))
+        )
         said = {
             "subject": "5", "email": "ina@example.edu", "email_verified": True, "person_name": "Ina", "deployment": "3",
             "title": "Parallel computing, spring", "teaches": True, "learns": False, "course": "", "assignment": "",

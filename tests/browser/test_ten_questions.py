@@ -20,10 +20,7 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "Who only checks?": ((r"\d+ only checks",), r"Email these students.*wrong@example\.edu"),
     "Who is failing?": ((r"\d+ not accepted",), r"Email these students.*stopped@example\.edu"),
     "Who is late?": ((r"\d+ accepted late",), r"Email these students.*slow@example\.edu"),
-    "What fails most, on which line, and what does it look like?": (
-        (PROGRESS,),
-        r"Data race ?for \(int k = 0;.*Open a sample of data race",
-    ),
+    "What fails most, and what does it look like?": ((PROGRESS,), r"Cause.*data race.*Open the latest attempt"),
     "Who is stuck?": ((PROGRESS, r"seems? stuck"), r"no attempt for \d+ days"),
     "How fast are they, beside the ladder?": ((PROGRESS,), r"Median [\d,]+ GFLOPS.*rung 1"),
     "Do the workers keep up before the deadline?": ((), r"more attempts until the deadline"),

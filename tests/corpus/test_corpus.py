@@ -15,6 +15,7 @@ import pytest
 from kernels.facts import Mistake
 from kernels.rendering.page.report_page import ReportContext, render_sections
 from kernels.report import Report
+from kernels.report.causes import Cause, cause_of
 from kernels.verdict import Verdict
 from tests.corpus.expected import Mistaken, exercise_of, in_words
 from tests.corpus.lines_on_page import follows_its_line, lines_of, marks_of
@@ -52,6 +53,9 @@ MISTAKES = {
     },
     "lifetime": {Mistake.CLUSTER_LIFETIME, Mistake.CLUSTER_RACE, Mistake.EARLY_TRANSFER},
 }
+_OF_CAUSE = tomllib.loads((FOLDER / "causes.toml").read_text(encoding="utf-8"))
+CAUSES_MISSED = set(_OF_CAUSE.pop("missed"))
+CAUSES = {name: Cause(cause) for cause, names in _OF_CAUSE.items() for name in names}
 # The compiler reads each of these for a second.
 LARGE_HEADER = re.compile(r"#include <(cooperative_groups\.h|cuda/\w+)>")
 
@@ -186,6 +190,19 @@ def test_a_wrong_kernel_gets_its_verdict_and_its_line(wrong):
     if expected.mistake == "bytes":
         phases = [finding.facts.incomplete for finding in shown if finding.facts.incomplete is not None]
         assert any(phase.bytes != phase.expected_bytes for phase in phases), in_words(report)
+
+
+@linux
+def test_a_wrong_kernel_has_its_cause(wrong):
+    name = wrong.expected.name
+    if name in CAUSES:
+        assert (cause_of(wrong.report) == CAUSES[name]) != (name in CAUSES_MISSED), in_words(wrong.report)
+
+
+def test_most_of_many_causes_are_recognised():
+    assert len(CAUSES) >= 200
+    assert len(CAUSES_MISSED) <= len(CAUSES) // 20
+    assert CAUSES_MISSED <= CAUSES.keys() <= {expected.name for expected in WRONG}
 
 
 @linux

@@ -16,9 +16,11 @@ from pathlib import Path
 
 from kernels.report import Report
 from server.bounded_work import bounded_seconds
-from server.courses.models import Role
+from server.courses.models import Assignment, Role
 from server.database.engine import connect, sessions
 from server.database.schema import upgrade
+from server.grades.criteria import Criterion, stored
+from server.grades.rubric import code_of
 from server.web.app import create_app
 from tests.page_costs import texts
 from tests.server.course import ACourse
@@ -92,6 +94,7 @@ class Stage:
             ("comments", self.student, f"/submissions/{name}/comments"),
             ("editor", self.student, f"{_HOME}/?submission={name}"),
             ("result, for staff", self.staff, f"/submissions/{name}"),
+            ("grading", self.staff, f"/staff/gpu/grading/tiled/{self._code()}"),
         ]
         if self.earlier:
             pages.append(("comparison", self.student, f"{_HOME}/compare?left={self.earlier}&right={name}"))
@@ -104,6 +107,11 @@ class Stage:
             text,
             lambda: self.student.post_form(f"{_HOME}/submissions", source=text, mode="check", repair="yes").status_code,
         )
+
+    def _code(self) -> str:
+        with self.portal.course.sessions.begin() as session:
+            assignment = session.get_one(Assignment, self.portal.course.assignment)
+            return code_of(assignment, self.portal.course.person(self.name))
 
     def _experiment(self) -> Cost:
         text = texts.experiment(self.chance)
@@ -125,7 +133,8 @@ def stage(seed: int) -> Iterator[Stage]:
         engine = connect(url)
         upgrade(engine)
         app = create_app(settings(url))
-        portal = Portal(app, ACourse.make(sessions(engine)), app.test_client())
+        rubric = stored([Criterion("aa", "Readable", 4.0)])
+        portal = Portal(app, ACourse.make(sessions(engine), rubric=rubric), app.test_client())
         try:
             yield Stage(
                 portal, client_of(portal, "ada"), client_of(portal, "ina", Role.INSTRUCTOR), random.Random(seed)

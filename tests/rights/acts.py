@@ -18,6 +18,7 @@ from server.accounts.service import (
     replace_password,
 )
 from server.enrolment.email_confirmation import confirm_email
+from tests.rights.acts_of_launches import launch
 from tests.rights.acts_of_people import (
     answer_invitation,
     change_password,
@@ -82,5 +83,5 @@ ACTS: Mapping[Callable[[Stage], Deed], int] = {
     add: 10, change: 8, drop: 3, take_back: 4, link: 14, invitations: 4, import_file: 6, code: 4, by_number: 2,
     join: 8, sign_in: 8, follow: 12, change_password: 2, make_token: 4, revoke_token: 1, sign_out: 2, end_others: 1,
     profile: 2, submit: 4, read: 14, operate: 5, answer_invitation: 6,
-    sign_on: 10, connect: 5, end_there: 1,
+    sign_on: 10, connect: 5, end_there: 1, launch: 10,
 }  # fmt: skip

@@ -34,23 +34,33 @@ def sign_on(stage: Stage) -> Deed:
     deed.accepted = bool(client.session_token)
     if not deed.accepted:
         return deed
-    deed.opened = _whose(stage, client.session_token)
+    come_in(stage, deed, agent, client.session_token, email if checked else "")
+    return deed
+
+
+def come_in(stage: Stage, deed: Deed, agent: str, cookie: str, checked: str, place: str = "") -> None:
+    """Note which account an agent's identity opened, and whether it may.
+
+    checked: the email that the provider has checked; "" for none; place: of the identity, "" for the university
+    """
+    there = stage.there
+    name = f"{place}{agent}"
+    deed.opened = whose(stage, cookie)
     was = stage.before.accounts.get(deed.opened)
-    if agent in there.connected:
-        if there.connected[agent] != deed.opened:
-            deed.wrongs.append(f"the identity of {agent} opens another account than before")
-    elif not checked or (was is not None and (was.email != email or was.admin)):
-        deed.wrongs.append(f"{agent} signs on as {email}, {'checked' if checked else 'which nobody checked'}")
+    if name in there.connected:
+        if there.connected[name] != deed.opened:
+            deed.wrongs.append(f"the identity of {name} opens another account than before")
+    elif not checked or (was is not None and (was.email != checked or was.admin)):
+        deed.wrongs.append(f"{name} signs on as {checked or 'somebody by an email which nobody checked'}")
     elif deed.opened in there.connected.values():
-        deed.wrongs.append(f"a second identity, of {agent}, opens {email}")
+        deed.wrongs.append(f"a second identity, of {name}, opens {checked}")
     elif was is not None and not was.proven and was.password is not None:
         end_keys(stage, deed.opened, "tokens")
         there.passwords[deed.opened] = None
     elif was is not None and not was.proven:
         end_tokens(stage, deed.opened)
-    there.connected[agent] = deed.opened
-    there.keys.append(Key(agent, "cookie", client.session_token, deed.opened, subject=agent))
-    return deed
+    there.connected[name] = deed.opened
+    there.keys.append(Key(agent, "cookie", cookie, deed.opened, subject=name))
 
 
 def connect(stage: Stage) -> Deed:
@@ -116,6 +126,6 @@ def _answered(stage: Stage, client: BrowserClient, address: str, agent: str, ema
     return client.get("/sign-on/university/answer", query_string=query)
 
 
-def _whose(stage: Stage, cookie: str) -> int:
+def whose(stage: Stage, cookie: str) -> int:
     with stage.there.sessions.begin() as session:
         return session.scalars(select(BrowserSession.person_id).where(BrowserSession.digest == digest_of(cookie))).one()

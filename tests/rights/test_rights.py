@@ -9,8 +9,11 @@ import pytest
 from server.accounts import service
 from server.courses import access
 from server.courses.models import Role
+from server.courses.service import enrol
 from server.enrolment import email_confirmation, links
 from server.identity_providers import Provider
+from server.lti import contexts
+from server.lti import views as lti_views
 from server.roster import invitations
 from server.roster import plan as roster_plan
 from server.roster import service as roster_service
@@ -41,6 +44,7 @@ def test_nobody_gets_what_they_have_no_right_to(migrated_file: Path) -> None:
         "read",
         "sign on",
         "connect",
+        "launch",
     } <= done.accepted.keys()
 
 
@@ -94,3 +98,15 @@ def test_it_finds_that_an_unchecked_email_opens_an_account(
 def test_it_finds_that_a_session_alone_connects(migrated_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sign_on_views, "_proves", lambda *_: True)
     assert finds(migrated_file, " connects an identity without a password ")
+
+
+@_LONG
+def test_it_finds_that_an_open_browser_connects_a_launch(migrated_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lti_views, "_signed_in_since", lambda *_: True)
+    assert finds(migrated_file, " connects a launch to ")
+
+
+@_LONG
+def test_it_finds_that_a_platform_makes_staff(migrated_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contexts, "join", lambda session, *to: enrol(session, to[1], to[0], Role.ASSISTANT))
+    assert finds(migrated_file, " changed the place ")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,18 @@ from server.courses.models import Course, CourseInvitation, Membership, Role
 from server.courses.service import Terms, create_assignment, create_course, enrol
 from server.database.engine import Sessions, connect, sessions
 from server.identity_providers import SignOn
+from server.lti.models import LtiContext, LtiPlatform
 from server.settings import Settings
 from server.submissions.progress.streams import hub_of
 from server.web.app import create_app
+from tests.server.lti.platform import DEPLOYMENT, Platform, running_platform
 from tests.server.sign_on.forger import Forger, forging
 from tests.server.sign_on.provider import HERE
 from tests.server.web.signed_in import COOKIE, BrowserClient
 
 COURSES = ("red", "green", "blue")
+CONNECTED = ("red", "green")
+"""To courses of the learning management system, which have the same names there."""
 STAFF: Mapping[str, tuple[tuple[str, Role], ...]] = {
     "ira": (("red", Role.INSTRUCTOR),),
     "rob": (("red", Role.ASSISTANT),),
@@ -114,7 +119,7 @@ class World:
     """All that acts choose from.
 
     submissions: owner, course and a word of the source, by public id
-    connected: the account that an identity opens, by the agent whose identity it is
+    connected: the account that an identity opens, by the agent whose identity it is, after “lti ” one of the platform
     """
 
     app: Flask
@@ -122,6 +127,7 @@ class World:
     dice: random.Random
     titles: Mapping[str, str]
     forger: Forger
+    platform: Platform
     keys: list[Key] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     passwords: dict[int, str | None] = field(default_factory=dict)
@@ -195,12 +201,12 @@ def world(database: Path, seed: int) -> Iterator[World]:
     """database: a file of SQLite's with all tables, which is written to"""
     url, dice = f"sqlite:///{database}", random.Random(seed)
     engine = connect(url)
-    with forging() as forger:
+    with forging() as forger, running_platform() as platform:
         sign_on = SignOn((forger.provider,))
         app = create_app(Settings(database_url=url, redis_url=NOBODY, public_url=HERE, sign_on=sign_on))
         try:
             titles = {slug: f"Title {slug} {dice.randrange(10**9):09}" for slug in COURSES}
-            there = World(app, sessions(engine), dice, titles, forger)
+            there = World(app, sessions(engine), dice, titles, forger, platform)
             _open(there)
             yield there
         finally:
@@ -211,10 +217,16 @@ def world(database: Path, seed: int) -> Iterator[World]:
 
 def _open(there: World) -> None:
     """Courses, and their staff signed in."""
+    now = datetime.now(UTC)
     with there.sessions.begin() as session:
+        session.add(LtiPlatform(created_at=now, **there.platform.settings()))
+        session.flush()
         for slug in COURSES:
             course = create_course(session, slug, there.titles[slug])
             create_assignment(session, course, "tiled", Terms())
+            if slug in CONNECTED:
+                context = {"platform_id": 1, "deployment": DEPLOYMENT, "name": slug, "title": slug}
+                session.add(LtiContext(course_id=course.id, connected_at=now, **context))
         for agent, roles in STAFF.items():
             person = create_person(session, email=email_of(agent), name=f"Name {agent}")
             person.admin = agent == "root"

@@ -46,6 +46,23 @@ class Me:
 
 
 @dataclass(frozen=True, slots=True)
+class Codes:
+    """Codes of a sign-in: `user_code` for a page of the portal, `device_code` to ask for the token. In seconds."""
+
+    device_code: str
+    user_code: str
+    interval: int
+    expires_in: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """The token that a person allowed in a browser."""
+
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
 class Assignment:
     """An assignment. id: COURSE/ASSIGNMENT; page: its address on the portal.
 

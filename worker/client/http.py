@@ -24,7 +24,7 @@ _PROBLEM_BYTES = 64 * 2**10
 _SECONDS = 30.0
 _LONGEST_PAUSE = 24 * 3600
 _AWAY = frozenset({502, 503, 504})
-_TO_SIGN_IN = "Create a token on your account page, then run `tilelab login`"
+_TO_SIGN_IN = "Run `tilelab login` to sign in again"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
-from worker.client.answers import Assignment, Assignments, Me, Submission, Submissions, read
-from worker.client.errors import NoAnswer, Unreadable
+from worker.client.answers import Assignment, Assignments, Codes, Me, NewToken, Submission, Submissions, read
+from worker.client.errors import NoAnswer, NotDone, Unreadable
 from worker.client.http import Connection
 from worker.contract.answers import Accepted, Board
 
@@ -20,6 +20,7 @@ PATIENCE_SECONDS = 90.0
 
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 15.0
+_LONGEST_LOGIN = 3600
 _ID = re.compile(r"[0-9A-Za-z]{1,32}")
 _ASSIGNMENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}/[a-z0-9][a-z0-9._-]{0,59}")
 
@@ -53,6 +54,26 @@ class Portal:
     def look(self) -> None:
         """Check that a portal answers at the address, whatever the token."""
         self.connection.get("/api/v1/openapi.json")
+
+    def begin_login(self, host: str) -> Codes:
+        return read(Codes, self.connection.ask("POST", "/api/v1/login", {"host": host}))
+
+    def login_token(self, codes: Codes) -> str:
+        """Wait until a person confirms the code, and return the token. Raises NotDone if they don't."""
+        pause = min(max(codes.interval, _FIRST_PAUSE), _LONGEST_PAUSE)
+        end = time.monotonic() + min(codes.expires_in, _LONGEST_LOGIN)
+        while True:
+            time.sleep(pause)
+            try:
+                return read(
+                    NewToken, self.connection.ask("POST", "/api/v1/login/token", {"device_code": codes.device_code})
+                ).token
+            except (NoAnswer, NotDone) as error:
+                if isinstance(error, NotDone) and error.code not in {"login_pending", "too_often"}:
+                    raise
+                if time.monotonic() > end:
+                    raise
+                pause = max(pause, min(error.retry_after or 0.0, _LONGEST_PAUSE))
 
     def me(self) -> Me:
         return read(Me, self.connection.get("/api/v1/me"))

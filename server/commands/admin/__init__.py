@@ -21,6 +21,7 @@ _VERBS: Mapping[str, str] = {
     "export": "Export a course's grades.",
     "grade": "Show or correct a student's grade.",
     "jobs": "List, show, retry or cancel jobs.",
+    "lti": "Register learning management systems, change courses' connections.",
     "migrate": "Create the database's tables, or upgrade them to this version.",
     "pair": "Mark two similar submissions as looked at and fine.",
     "regrade": "Regrade submissions.",

@@ -27,6 +27,7 @@ from server.courses.creation import copy_course, days_until
 from server.courses.deletion import delete_course, losses_of_course
 from server.courses.models import Assignment, Course, Role
 from server.courses.settings import COURSE_SETTINGS, settings_of
+from server.operations.retention import RETENTION, preview
 from server.roster import service as roster
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
@@ -86,6 +87,33 @@ def change(session: Session, found: Course, **given: Any) -> Answer:
         _settings(found) | {"changed": changed},
         f"{'Changed' if changed else 'Unchanged'} {found.slug}: {found.title} ({found.time_zone}{over}).",
     )
+
+
+@course.command()
+@_on_course(options(RETENTION.fields))
+def retention(session: Session, found: Course, **given: Any) -> Answer:
+    """Show or set how long a course keeps details of submissions after it is archived.
+
+    Sources, findings, messages and students' experiments go then. Points, verdicts and speeds stay.
+
+    \b
+    Example:
+      tilelab admin course retention cs483
+      tilelab admin course retention cs483 --days 365
+      tilelab admin course retention cs483 --days none
+    """
+    if asked := asked_for(RETENTION, given, found):
+        carry_out(RETENTION, session, Target(found), asked)
+    shown = preview(session, found, found.retention_days)
+    if found.retention_days is None:
+        line = f"{found.slug} keeps everything."
+    else:
+        when = time_text(shown.at, found) if shown.at else f"{found.retention_days} days after it is archived"
+        line = (
+            f"{found.slug}: details of {plural(shown.submissions, 'submission')}, "
+            f"{plural(shown.messages, 'message')} and {plural(shown.experiments, 'experiment')} go: {when}."
+        )
+    return Answer({"days": found.retention_days, **plain_values(shown)}, line)
 
 
 @course.command()

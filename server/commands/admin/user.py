@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
@@ -21,7 +21,7 @@ from server.courses.models import Role
 from server.courses.service import enrol
 from server.enrolment.admins import appoint, dismiss
 from server.enrolment.email_confirmation import confirm_email
-from server.settings import read_public_url
+from server.settings import read_erased_list, read_public_url
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 
@@ -264,20 +264,28 @@ def erase(email: str, yes: bool) -> Answer:
     """Remove a person's data and submissions. You can't undo this.
 
     Counts, verdicts and measurements stay without a name. Leaderboard entries are removed. Backups still contain the
-    data: after you restore one, erase again. If REDIS_URL is set, workers stop grading this person's submissions.
+    data. Set TILELAB_ERASED_LIST to a file outside the database. It lists erased accounts by number, for restores. If
+    REDIS_URL is set, workers stop grading this person's submissions.
 
     \b
     Example:
       tilelab admin user erase bob@university.edu
     """
     from server.operations.erase import erase_person
+    from server.operations.erasures import add_to_list
 
     with database_in_use() as sessions:
         with sessions.begin() as session:
             person = person_named(session, email)
         if not yes:
             click.confirm(f"Permanently erase {person.name} <{person.email}>?", abort=True, err=True)
-        done = erase_person(sessions, person.id)
+        now, listed = datetime.now(UTC), read_erased_list()
+        if listed is not None:
+            try:
+                add_to_list(listed, person, now)
+            except OSError as error:
+                raise WrongUse(f"{listed}: cannot write the list ({error.strerror}). Nothing was erased.") from error
+        done = erase_person(sessions, person.id, now)
         revoke(done.tickets)
     return Answer(done.shown(), done.text())
 

@@ -27,7 +27,8 @@ logger = logging.getLogger(__name__)
 def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     """Send queued steps to workers, and queue lost steps again, until SIGTERM or Ctrl-C.
 
-    Sends grades to connected learning management systems, and e-mail if TILELAB_SMTP_HOST is set.
+    Sends grades to connected learning management systems, and e-mail if TILELAB_SMTP_HOST is set. Removes details of
+    submissions as courses say.
 
     Waits while the database or the broker is away, and ends on permanent database errors. You may run several.
 
@@ -41,6 +42,7 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     from server.lti.sender import ScoreSender
     from server.mail.sender import Mailer
     from server.operations.presence import Presence
+    from server.operations.retention import Remover
     from worker.contract.broker import connect_redis
     from worker.supervision.heartbeat import Heartbeat
 
@@ -50,7 +52,7 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     beat = Heartbeat(heartbeat, presence.tell, tell)
     rounds = Rounds(Dispatcher(engine, connections_to(address), settings), beat)
     on_signals(rounds.stop)
-    senders = {"scores": ScoreSender(engine).run}
+    senders = {"scores": ScoreSender(engine).run, "retention": Remover(engine).run}
     if settings.mail is not None:
         senders["mail"] = Mailer(engine, settings.mail, settings.public_url).run
     threads = [

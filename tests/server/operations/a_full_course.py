@@ -9,7 +9,16 @@ from sqlalchemy.orm import Session
 
 from kernels.evidence import Evidence
 from kernels.verdict import Finding, Verdict
-from server.accounts.models import BrowserSession, Identity, LinkPurpose, MailKind, OneTimeLink, Person, RateCount
+from server.accounts.models import (
+    BrowserSession,
+    DeviceLogin,
+    Identity,
+    LinkPurpose,
+    MailKind,
+    OneTimeLink,
+    Person,
+    RateCount,
+)
 from server.accounts.service import create_token, hash_password
 from server.audit.service import note
 from server.courses.models import Correction, CourseInvitation, Extension, Role, StaffNote
@@ -23,9 +32,9 @@ from server.grading.service import Work, keep_source, queue_job
 from server.lti.models import LtiContext, LtiKey, LtiLaunch, LtiLink, LtiPlatform, LtiScore
 from server.mail.models import Mail
 from server.recording.record import record
-from server.submissions.models import ExactCopy, LookedAtPair, RubricGrade, StagedRegrade
+from server.submissions.models import ExactCopy, GradingShare, LookedAtPair, RubricGrade, StagedRegrade
 from server.submissions.source import read_source
-from server.talk.models import Announcement, Comment, ExtensionRequest, RegradeRequest, SeenAnnouncement
+from server.talk.models import Announcement, Comment, ExtensionRequest, RegradeRequest, SavedComment, SeenAnnouncement
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
 from tests.services.redis_server import as_worker
 from worker.contract.messages import CPU_QUEUE, MeasureWork, decode, pack_work
@@ -60,6 +69,9 @@ def full_course(made: Sessions) -> ACourse:
         session.add(OneTimeLink(person_id=ada.id, purpose=LinkPurpose.RESET, digest="b" * 64, created_by=teacher,
                                 created_at=NOW, expires_at=later(60)))  # fmt: skip
         session.add(
+            DeviceLogin(digest="d" * 64, code="BCDFGHJK", host="adas-laptop", expires_at=later(600), person_id=ada.id)
+        )
+        session.add(
             Correction(
                 assignment_id=course.assignment, person_id=ada.id, score=7.5, reason="Ada Lovelace showed it",
                 corrected_by=teacher, corrected_at=NOW,
@@ -70,10 +82,14 @@ def full_course(made: Sessions) -> ACourse:
         session.add(
             RubricGrade(
                 assignment_id=course.assignment, person_id=ada.id, submission_id=1, points={"aa": 3.0},
-                words={"aa": "Good, Ada Lovelace."}, graded_by=teacher, graded_at=NOW,
+                words={"aa": "Good, Ada Lovelace."}, items=["i1"], adjustment=-0.5, reason="Ada Lovelace was late",
+                graded_by=teacher, graded_at=NOW,
             )
         )  # fmt: skip
         session.add(LookedAtPair(left_id=1, right_id=2, note="Ada Lovelace and Bob", looked_by=teacher, looked_at=NOW))
+        session.add(GradingShare(assignment_id=course.assignment, person_id=ada.id, grader_id=teacher,
+                                 claimed_by=teacher, claimed_until=later(600)))  # fmt: skip
+        session.add(SavedComment(course_id=course.course, assignment_id=course.assignment, text="Check the bounds."))
         session.add(ExactCopy(submission_id=2, of_id=1, assignment_id=course.assignment))
         session.add(
             CourseInvitation(

@@ -9,19 +9,26 @@ import stat
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, func, select, text
+from sqlalchemy import Engine, func, inspect, select, text
 
+from server.accounts.models import Person
 from server.audit.models import AuditEvent
 from server.audit.service import note
 from server.database.engine import connect, sessions
 from server.models import Base
 from server.operations import backup
-from server.operations.backup import BackupRefused, RestoreRefused, back_up, restore, stream
+from server.operations.backup import BackupRefused, RestoreRefused, back_up, erasures_of, restore, stream
+from server.operations.erase import erase_person
+from server.operations.erasures import erasures_in, read_list
+from tests.server.commands.admin import refused as refused_command
+from tests.server.commands.admin import told
 from tests.server.operations.a_full_course import full_course
+from tests.server.operations.test_erase import traces
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +134,7 @@ def test_a_backup_through_a_pipe_is_restored(full: Engine, other: Engine, tmp_pa
         with os.fdopen(writing, "wb") as file:
             manifest = stream(full, file)
         copying.join()
-    assert restore(other, tmp_path / "came.zip").rows == manifest.rows
+    assert restore(other, tmp_path / "came.zip").manifest.rows == manifest.rows
     assert rows_of(other) == rows_of(full)
 
 
@@ -150,7 +157,7 @@ def test_from_one_kind_to_the_other_and_back_every_row_is_the_same(
     first, second = tmp_path / "first.zip", tmp_path / "second.zip"
     written = back_up(full, first)
     assert written.rows == sum(map(len, before.values()))
-    assert restore(postgres, first) == written
+    assert restore(postgres, first).manifest == written
     assert rows_of(postgres) == before
     assert back_up(postgres, second).tables == written.tables
     restore(other, second)
@@ -326,3 +333,54 @@ def test_postgresql_says_which_row_it_refuses(full: Engine, postgres_url: str, t
     postgres = connect(postgres_url)
     assert "courses" in refused(postgres, tmp_path / "backup.zip")
     postgres.dispose()
+
+
+def restored(engine: Engine, *words: str) -> int:
+    """How many accounts the command erased again."""
+    return int(told("restore", *words)["erased"])
+
+
+def test_an_erased_person_does_not_come_back_with_an_older_backup(
+    full: Engine, other: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older, newer, listed = (tmp_path / name for name in ("older.zip", "newer.zip", "erased.jsonl"))
+    back_up(full, older)
+    monkeypatch.setenv("TILELAB_ERASED_LIST", str(listed))
+    monkeypatch.setenv("DATABASE_URL", str(full.url))
+    assert told("user", "erase", "ada@example.edu", "--yes")["submissions"] == 3
+    (erasure,) = read_list(listed)
+    assert b"ada" not in listed.read_bytes().lower()
+    assert listed.stat().st_mode & 0o777 == 0o600
+    assert back_up(full, newer).erased == (erasure,)
+    monkeypatch.setenv("DATABASE_URL", str(other.url))
+    assert restored(other, str(older)) == 1
+    assert traces(other) == []
+    with other.connect() as connection:
+        assert erasures_in(connection) == (erasure,)
+
+
+def test_a_newer_backup_says_who_was_erased(full: Engine, other: Engine, tmp_path: Path) -> None:
+    older, newer = tmp_path / "older.zip", tmp_path / "newer.zip"
+    back_up(full, older)
+    with full.connect() as connection:
+        ada = connection.scalar(select(Person.id).where(Person.email == "ada@example.edu"))
+    assert ada is not None
+    erase_person(sessions(full), ada)
+    back_up(full, newer)
+    (erasure,) = erasures_of(newer)
+    elsewhere = replace(erasure, created_at="2020-01-01T00:00:00+00:00")
+    assert restore(other, older, erased=[erasure, elsewhere]).erased == 1
+    assert traces(other) == []
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"person": 1}', "\x00"])
+def test_a_list_that_is_none_restores_nothing(
+    full: Engine, other: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    listed = tmp_path / "list"
+    listed.write_text(text)
+    back_up(full, tmp_path / "backup.zip")
+    monkeypatch.setenv("DATABASE_URL", str(other.url))
+    refused_command("restore", str(tmp_path / "backup.zip"), "--erased", str(listed))
+    with other.connect() as connection:
+        assert not inspect(connection).get_table_names() or not connection.scalar(select(func.count(Person.id)))

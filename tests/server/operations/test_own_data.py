@@ -9,8 +9,15 @@ from zipfile import ZipFile
 
 from sqlalchemy import update
 
-from server.courses.models import Correction
+from kernels.experiment.result import PointResult
+from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.audit.service import note
+from server.courses.models import Assignment, Correction
 from server.database.engine import Sessions
+from server.experiments.models import Experiment, ExperimentPoint
+from server.experiments.queries import pack_result
+from server.grades.criteria import Criterion, stored
 from server.grading.models import Result
 from server.operations.own_data import own_data
 from server.settings import AccessLogField
@@ -51,6 +58,31 @@ def test_grades_that_are_held_back_stay_out(made: Sessions) -> None:
     with made.begin() as session:
         session.execute(update(Correction).values(held=True))
     assert json.loads(copy(course, "ada")["courses.json"])[0]["grades"] == []
+
+
+def test_rubric_experiments_and_own_deeds_are_in_it(made: Sessions) -> None:
+    course = full_course(made)
+    ada = course.person("ada")
+    point = PointResult(0, {"TILE": 8}, "k.cu", Verdict.ACCEPTED, "fine", "d" * 64, 8, {"Width": 64}, "cpu")
+    with made.begin() as session:
+        session.execute(update(Assignment).values(rubric=stored([Criterion("aa", "Style", 4.0)])))
+        session.execute(update(Experiment).values(person_id=ada))
+        session.execute(
+            update(ExperimentPoint).values(verdict=Verdict.ACCEPTED, result=pack_result(point), job_id=None)
+        )
+        note(session, session.get_one(Person, ada), "member.changed", "course gpu", person=99, name="Bob Builder")
+        note(session, session.get_one(Person, ada), "password.changed", f"person {ada}", where="at home")
+    found = copy(course, "ada")
+    (grade,) = json.loads(found["courses.json"])[0]["grades"]
+    assert grade["rubric"] == [{"title": "Style", "most": 4.0, "points": 3.0, "words": "Good, Ada Lovelace."}]
+    (result,) = json.loads(found[f"experiments/{'e' * 16}.json"])
+    assert (result["params"], result["verdict"]) == ({"TILE": 8}, "accepted")
+    deeds = [(each["action"], each.get("detail")) for each in json.loads(found["audit.json"])]
+    assert deeds[-2:] == [("member.changed", None), ("password.changed", {"where": "at home"})]
+    assert b"Bob Builder" not in b"".join(found.values())
+    with made.begin() as session:
+        session.execute(update(Correction).values(held=True))
+    assert b"Good, Ada" not in copy(course, "ada")["courses.json"]
 
 
 def test_a_report_that_is_damaged_spoils_no_copy(made: Sessions) -> None:

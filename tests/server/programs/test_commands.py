@@ -8,7 +8,6 @@ import pty
 import re
 import signal
 import subprocess
-import termios
 import threading
 import time
 from collections.abc import Callable
@@ -16,13 +15,16 @@ from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import pytest
 from sqlalchemy import func, select
 
 from kernels.verdict import Finding, Verdict
-from server.accounts.models import Person
+from server.accounts import browser_sessions
+from server.accounts.cookies import csrf_token
+from server.accounts.models import ApiToken, Person
 from server.accounts.service import disable, revoke_tokens
 from server.courses.models import Membership
 from server.dispatching.dispatch import take
@@ -80,8 +82,7 @@ def test_login_with_a_wrong_token_keeps_nothing(server: Server, student: Student
 
 
 @_LONG
-def test_login_asks_at_a_terminal_and_does_not_show_the_token(server: Server, student: Student):
-    token = server.token("ada")
+def test_login_shows_a_code_at_a_terminal_and_waits_for_a_browser(server: Server, student: Student):
     screen, terminal = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, "login", server.url], stdin=terminal, stdout=terminal, stderr=terminal,
@@ -89,15 +90,20 @@ def test_login_asks_at_a_terminal_and_does_not_show_the_token(server: Server, st
     )  # fmt: skip
     os.close(terminal)
     shown = b""
-    while b"Token: " not in shown:
+    while not (code := re.search(rb"/login .* code ([A-Z]{4}-[A-Z]{4})\r\n", shown)):
         shown += os.read(screen, 4096)
-    while termios.tcgetattr(screen)[3] & termios.ECHO:  # it goes off after the prompt
-        time.sleep(0.01)
-    os.write(screen, token.encode() + b"\n")
+    ada = server.course.person("ada")
+    with server.course.sessions.begin() as session:
+        cookie = browser_sessions.begin(session, session.get_one(Person, ada), "test")
+    form = {"csrf": csrf_token(cookie), "code": code[1].decode(), "access": "submit", "answer": "allow"}
+    sent = Request(f"{server.url}/login", urlencode(form).encode(), {"Cookie": f"tilelab={cookie}"})
+    with urlopen(sent, timeout=WAITS) as page:
+        assert page.status == 200
     shown += rest_of(screen)
     assert process.wait(WAITS) == 0, shown
-    assert b"/account" in shown
-    assert token.encode() not in shown
+    assert student.tilelab("status").code == 0
+    (kept,) = server.course.rows(select(ApiToken))
+    assert (kept.person_id, kept.scopes) == (ada, "read submit")
 
 
 def rest_of(screen: int) -> bytes:

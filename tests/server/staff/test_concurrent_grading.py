@@ -18,7 +18,7 @@ from server.grades.rubric import change_rubric
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in
 from tests.server.staff.test_corrections import grade_of
-from tests.server.staff.test_rubric import RUBRIC, put, rubric_of, typed
+from tests.server.staff.test_rubric import RUBRIC, give, put, rubric_of, typed
 from tests.server.staff.test_staff_changes import Staff
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
@@ -57,12 +57,12 @@ def test_a_part_of_a_correction_keeps_what_another_one_changed(portal: Portal, d
 
 def test_points_by_a_rubric_keep_to_the_present_criteria(portal: Portal, tom: BrowserClient) -> None:
     put(portal)
-    first = handed_in(portal.course, "ada")
+    handed_in(portal.course, "ada")
 
     def halve(session: Session, assignment: Assignment) -> None:
         change_rubric(session, assignment, None, [Criterion("aa", "Readable", 2.0)])
 
-    with a_change(portal, halve, lambda: tom.post_form(f"{RUBRIC}/{first}", points_aa="4")) as waits:
+    with a_change(portal, halve, lambda: give(portal, tom, "ada", points_aa="4")) as waits:
         wrong = waits.result()
     assert (wrong.status_code, 'href="#points_aa"' in wrong.text) == (422, True)
     assert grade_of(portal, "ada").rubric is None

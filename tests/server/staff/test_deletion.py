@@ -17,9 +17,9 @@ from server.database.base import Base
 from server.exercises.stored import installed_content, keep
 from server.grading.models import Job, Result, Step
 from server.grading.service import keep_source
-from server.submissions.models import Mode, Submission
+from server.submissions.models import GradingShare, Mode, Submission
 from server.submissions.refusals import NoSuchAssignment
-from server.talk.models import Announcement, SeenAnnouncement
+from server.talk.models import Announcement, SavedComment, SeenAnnouncement
 from tests.server.course import DIGEST, NOW, SOURCE
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.experiments.started import started
@@ -39,6 +39,8 @@ def fill(portal: Portal) -> int:
         session.get_one(Assignment, course.assignment).exercise_id = own.id
         session.add(Extension(assignment_id=course.assignment, person_id=ada, extra_attempts=1, created_at=NOW))
         session.add(StaffNote(course_id=course.course, person_id=ada, text="asks a lot", created_at=NOW))
+        session.add(GradingShare(assignment_id=course.assignment, person_id=ada))
+        session.add(SavedComment(course_id=course.course, text="Check Row."))
         for assignment in (None, course.assignment):
             said = Announcement(
                 course_id=course.course, assignment_id=assignment, title="New", text="Soon.", created_at=NOW
@@ -71,6 +73,7 @@ def test_a_course_is_deleted_and_people_stay(portal: Portal, ina: BrowserClient)
     answer = ina.post_form(COURSE)
     assert (answer.status_code, answer.location) == (303, "/?notice=course-deleted")
     assert count(portal, Course, Assignment, Exercise, Extension, Membership, StaffNote) == [0, 0, 1, 0, 0, 0]
+    assert count(portal, GradingShare, SavedComment) == [0, 0]
     assert count(portal, Person) == people
     assert count(portal, Announcement, SeenAnnouncement) == [0, 0]
     with portal.course.sessions.begin() as session:

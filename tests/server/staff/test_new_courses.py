@@ -15,7 +15,9 @@ from server.courses.service import Terms, create_assignment, find_course
 from server.enrolment.authority import Barrier, barrier
 from server.exercises.service import own_exercises
 from server.exercises.stored import content_of, installed_content, keep, keep_draft, kept_content
+from server.grades.criteria import Criterion, stored
 from server.submissions.models import Submission
+from server.talk.models import SavedComment
 from tests.server.course import NOW
 from tests.server.staff.proven import FILES
 from tests.server.web.conftest import Portal
@@ -95,6 +97,9 @@ def fill(portal: Portal) -> None:
         one.due_at = datetime(2026, 3, 20, 22, 59, tzinfo=UTC)  # 23:59 in winter
         one.closes_at = datetime(2026, 3, 31, 21, 59, tzinfo=UTC)  # 23:59 in summer
         one.late_percent_per_day, one.listed, one.grades_held, one.tile = 12.5, False, True, 16
+        one.rubric, one.blind = stored([Criterion("aa", "Readable", 4.0)]), True
+        for of in (one.id, None):
+            session.add(SavedComment(course_id=course.course, assignment_id=of, text="Check Row."))
         session.add(Extension(assignment_id=one.id, person_id=course.people["ada"], extra_attempts=1,
                               created_at=NOW))  # fmt: skip
         create_assignment(session, found, "naive", Terms(slug="second"), NOW)
@@ -116,7 +121,7 @@ def test_a_copy_has_the_assignments_and_no_people(portal: Portal, ina: BrowserCl
         tiled, second = session.scalars(query).all()
         source = session.get_one(Assignment, portal.course.assignment)
         same = ("slug", "title", "device_class", "arch", "tile", "points", "late_percent_per_day", "attempts", "counts",
-                "min_interval_seconds", "checks_per_hour", "listed", "grades_held")  # fmt: skip
+                "min_interval_seconds", "checks_per_hour", "listed", "grades_held", "rubric", "blind")  # fmt: skip
         for name in same:
             assert getattr(tiled, name) == getattr(source, name), name
         assert tiled.opens_at == datetime(2026, 3, 16, 8, tzinfo=UTC)
@@ -125,6 +130,8 @@ def test_a_copy_has_the_assignments_and_no_people(portal: Portal, ina: BrowserCl
         assert (tiled.exercise.course_id, second.exercise.course_id) == (made.id, None)
         assert kept_content(session, tiled.exercise).files == kept_content(session, source.exercise).files
         assert [one.name for one in own_exercises(session, made.id)] == ["spare", "tiled"]
+        saved = select(SavedComment.assignment_id, SavedComment.text).where(SavedComment.course_id == made.id)
+        assert {tuple(row) for row in session.execute(saved)} == {(tiled.id, "Check Row."), (None, "Check Row.")}
         work = select(Submission.id).where(Submission.assignment_id == tiled.id)
         assert session.scalars(work).all() == []
         assert session.scalars(select(Extension.assignment_id)).all() == [source.id]

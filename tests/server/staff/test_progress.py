@@ -9,9 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine, insert
 
-from kernels.verdict import Finding, Verdict
+from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.class_progress import failures
 from server.class_progress.forecast import forecast
 from server.class_progress.states import Bar, State, bars
 from server.courses.attention import attention
@@ -20,7 +19,7 @@ from server.standings.class_speeds import bins
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW
 from tests.server.staff.graded import counted_queries, handed_in, judged, newest_job
-from tests.server.standings.results import checked, ranked
+from tests.server.standings.results import ranked
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -120,25 +119,6 @@ def test_a_regrade_moves_a_student_to_another_part(portal: Portal) -> None:
     client_of(portal, "ina", Role.INSTRUCTOR).post_form("/staff/gpu/regrade", assignment="tiled", newest="999")
     judged(course, newest_job(course, number), Verdict.WRONG_ANSWER)
     assert counts(portal) == {State.FAILING: 1}
-
-
-def test_what_fails_most_is_shown_with_its_line(
-    portal: Portal, tom: BrowserClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    course = portal.course
-    source = b"// a\n__shared__ float tile[16];  // mine\n"
-    for name in ("ada", "bob"):
-        accepted = course.hand_in(name, source=source + name.encode(), now=NOW)
-        race = Finding(Verdict.DATA_RACE, "Two threads write `tile[0]`.", line=2)
-        checked(course, newest_job(course, accepted.submission.id), Verdict.DATA_RACE, findings=(race,))
-    page = " ".join(tom.page(PAGE).split())
-    assert "<code>__shared__ float tile[16];</code>" in page
-    assert "From the last failed attempt of 2 students" in page
-    assert 'data-of="Students">2</td>' in page
-    assert "02 Mar" in page
-    assert "failed most recently" not in page
-    monkeypatch.setattr(failures, "EXAMINED", 1)
-    assert "of 1 student who failed most recently. The table leaves out students" in tom.page(PAGE)
 
 
 def test_kernels_that_staff_try_are_not_counted_as_students_work(portal: Portal, tom: BrowserClient) -> None:

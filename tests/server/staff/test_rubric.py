@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
+from werkzeug.test import TestResponse
+
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Role
-from server.grades.criteria import Criterion, criteria_of, stored
-from server.grades.rubric import wrong_criteria
+from server.grades.criteria import Criterion, Given, Item, criteria_of, stored
+from server.grades.points import rubric_points
+from server.grades.rubric import code_of, item_lines, read_items, wrong_criteria
 from server.submissions.changes import regrade
 from tests.server.course import NOW
 from tests.server.staff.graded import handed_in, judged
@@ -19,23 +23,39 @@ RUBRIC = "/staff/gpu/rubric/tiled"
 TWO = stored([Criterion("aa", "Readable", 4.0, "Good names."), Criterion("bb", "Report", 2.0)])
 
 
+def paper(portal: Portal, name: str) -> str:
+    """Where that student is graded."""
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        return f"/staff/gpu/grading/tiled/{code_of(assignment, portal.course.person(name))}"
+
+
+def version(page: str) -> str:
+    return str(*re.findall(r'name="version" value="(\w*)"', page))
+
+
+def give(portal: Portal, client: BrowserClient, name: str, **fields: str) -> TestResponse:
+    """Send the form as the page has it now."""
+    path = paper(portal, name)
+    return client.post_form(path, **{"version": version(client.page(path))} | fields)
+
+
 def put(portal: Portal, rubric: str = TWO) -> None:
     portal.course.change(rubric=rubric)
 
 
-def test_a_student_is_graded_by_the_rubric_on_the_submissions_page(portal: Portal, tom: BrowserClient) -> None:
+def test_a_student_is_graded_by_the_rubric(portal: Portal, tom: BrowserClient) -> None:
     ada, ina = client_of(portal, "ada"), client_of(portal, "ina", Role.INSTRUCTOR)
     put(portal)
     first = handed_in(portal.course, "ada", Verdict.DATA_RACE)
     page = f"/submissions/{first}"
     assert "not graded yet" in ada.page(page)
-    assert 'name="points_aa"' not in ada.page(page)
-    assert 'name="points_aa"' in tom.page(page)
-    assert f'href="{page}#rubric"' in tom.page(RUBRIC)
-    wrong = tom.post_form(f"{RUBRIC}/{first}", points_aa="5")
+    assert f'href="{paper(portal, "ada")}"' in tom.page(page)
+    assert f'href="{page}"' in tom.page(paper(portal, "ada"))
+    wrong = give(portal, tom, "ada", points_aa="5")
     assert (wrong.status_code, 'href="#points_aa"' in wrong.text) == (422, True)
-    assert ada.post_form(f"{RUBRIC}/{first}", points_aa="4").status_code == 403
-    given = tom.post_form(f"{RUBRIC}/{first}", points_aa="3.5", words_aa="Long function.", points_bb="")
+    assert ada.post_form(paper(portal, "ada"), points_aa="4").status_code == 403
+    given = give(portal, tom, "ada", points_aa="3.5", words_aa="Long function.", points_bb="")
     assert given.status_code == 303
     reasons = ("not accepted", "rubric 3.5 of 6")
     assert (grade_of(portal, "ada").points, grade_of(portal, "ada").why) == (3.5, reasons)
@@ -48,7 +68,7 @@ def test_a_student_is_graded_by_the_rubric_on_the_submissions_page(portal: Porta
     judged(portal.course, job, Verdict.ACCEPTED)
     assert grade_of(portal, "ada").points == 13.5
     assert "13.5/16 points (rubric 3.5 of 6), this submission counts" in ada.page(page)
-    lower = tom.post_form(f"{RUBRIC}/{first}", points_aa="1")
+    lower = give(portal, tom, "ada", points_aa="1")
     assert confirmed(tom, lower).status_code == 303
     assert grade_of(portal, "ada").points == 11.0
     confirmed(ina, ina.post_form(grade_page(portal, "ada"), score="9", reason="x", held="yes"))
@@ -62,14 +82,12 @@ def test_a_student_is_graded_by_the_rubric_on_the_submissions_page(portal: Porta
 def test_points_by_the_rubric_stay_when_another_submission_counts(portal: Portal, tom: BrowserClient) -> None:
     put(portal)
     first = handed_in(portal.course, "ada", Verdict.DATA_RACE, now=NOW - 3 * DAY)
-    tom.post_form(f"{RUBRIC}/{first}", points_aa="4", points_bb="2")
+    give(portal, tom, "ada", points_aa="4", points_bb="2")
     second = handed_in(portal.course, "ada", now=NOW - 2 * DAY, source=b"// 2")
     assert grade_of(portal, "ada").points == 16.0
     seen = client_of(portal, "ada").page(f"/submissions/{second}")
     assert f'<a href="/submissions/{first}">an earlier submission</a>' in seen
-    assert tom.post_form(f"{RUBRIC}/{first}", points_aa="4").status_code == 409
-    assert tom.get(f"{RUBRIC}/{first}").status_code == 409
-    assert tom.post_form(f"{RUBRIC}/{second}", points_aa="4", points_bb="2").status_code == 303
+    assert give(portal, tom, "ada", points_aa="4", points_bb="2").status_code == 303
     assert "earlier submission" not in tom.page(f"/submissions/{second}")
 
 
@@ -84,8 +102,8 @@ def test_an_instructor_changes_the_rubric_and_losses_are_named(portal: Portal, t
         criteria = criteria_of(session.get_one(Assignment, portal.course.assignment).rubric)
     assert [(one.title, one.most) for one in criteria] == [("Readable", 4.0), ("Report", 2.0)]
     readable, report = (one.key for one in criteria)
-    first = handed_in(portal.course, "ada")
-    tom.post_form(f"{RUBRIC}/{first}", **{f"points_{readable}": "4", f"points_{report}": "2"})
+    handed_in(portal.course, "ada")
+    give(portal, tom, "ada", **{f"points_{readable}": "4", f"points_{report}": "2"})
     asked = ina.post_form(RUBRIC, key_0=readable, title_0="Clear", most_0="3")
     assert "ada@example.edu" in asked.text
     assert grade_of(portal, "ada").points == 16.0
@@ -134,3 +152,45 @@ def test_mistakes_in_criteria_are_named_by_field() -> None:
     assert set(wrong_criteria([long])) == {"title_0", "text_0"}
     assert set(wrong_criteria([Criterion("", "x", 1.0)] * 21)) == {"title_20"}
     assert set(wrong_criteria([Criterion("", "x", float("inf"))])) == {"most_0"}
+
+
+BOUNDS = Criterion("aa", "Bounds", 4.0, items=(Item("i1", -1.0, "No check of Row"), Item("i2", -3.5, "No check")))
+LEVEL = Criterion("bb", "Report", 2.0, one=True, items=(Item("i3", 1.0, "Short"), Item("i4", 3.0, "Good")))
+
+
+@pytest.mark.parametrize(
+    ("items", "adjustment", "points"),
+    [
+        ("", 0, 4.0), ("i1", 0, 3.0), ("i1 i2", 0, 0.0), ("i3", 0, 5.0), ("i4", 0, 6.0), ("i2", -2, 0.0),
+        ("i4", 1, 7.0), ("gone", 0, 4.0),
+    ],
+)  # fmt: skip
+def test_points_follow_from_items_between_0_and_the_most(items: str, adjustment: float, points: float) -> None:
+    given = Given(items=frozenset(items.split()), adjustment=adjustment)
+    assert rubric_points(stored([BOUNDS, LEVEL]), given) == points
+
+
+def test_an_item_keeps_its_students_when_its_line_is_reworded_or_revalued() -> None:
+    assert read_items(item_lines(BOUNDS.items), BOUNDS.items) == BOUNDS.items
+    now = read_items("-2 No check of Row\n-3.5 No check of Col\n+1 New", BOUNDS.items)
+    assert [(each.key, each.points) for each in now] == [("i1", -2.0), ("i2", -3.5), ("", 1.0)]
+    assert [each.key for each in read_items("-3.5 No check\n-1 No check of Row", BOUNDS.items)] == ["i2", "i1"]
+    with pytest.raises(ValueError, match="No check"):
+        read_items("No check", ())
+
+
+def test_a_change_of_items_names_whose_points_rise_or_fall(portal: Portal, tom: BrowserClient) -> None:
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    put(portal, stored([BOUNDS]))
+    for name in ("ada", "ben"):
+        handed_in(portal.course, name)
+    give(portal, tom, "ada", item_i1="yes")
+    give(portal, tom, "ben", item_i2="yes")
+    assert (grade_of(portal, "ada").rubric, grade_of(portal, "ben").rubric) == (3.0, 0.5)
+    fields = {"key_0": "aa", "title_0": "Bounds", "most_0": "4", "items_0": "-2 No check of Row\n-1 No check"}
+    asked = ina.post_form(RUBRIC, **fields)
+    assert asked.status_code == 409
+    assert ("ada@example.edu" in asked.text, "ben@example.edu" in asked.text) == (True, True)
+    assert grade_of(portal, "ada").rubric == 3.0
+    assert confirmed(ina, asked).status_code == 303
+    assert (grade_of(portal, "ada").rubric, grade_of(portal, "ben").rubric) == (2.0, 3.0)

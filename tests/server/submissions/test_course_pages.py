@@ -11,7 +11,7 @@ from sqlalchemy import delete, select
 
 from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
-from server.accounts.models import ApiToken, Person
+from server.accounts.models import Person
 from server.accounts.zones import OF_COURSE
 from server.courses.models import Assignment, ExerciseFile, Membership, Role
 from server.exercises.stored import installed_content, keep
@@ -149,24 +149,10 @@ def test_times_are_those_of_the_reader_and_else_of_the_course(portal: Portal, ad
 
 
 @ON_SQLITE
-def test_the_command_line_gets_its_token_with_one_press(portal: Portal, ada: BrowserClient):
+def test_the_command_line_has_its_page(portal: Portal, ada: BrowserClient):
     way = f"{HOME}command-line"
     assert "tilelab submit my.cu --assignment gpu/tiled --check --wait" in ada.page(way)
     assert f'href="{way}?assignment=tiled"' in ada.page(PAGE)
-    tokens = []
-    for _ in range(2):
-        answer = ada.post_form(way)
-        found = re.search(r'id="token">(tl_[^<]+)<', answer.get_data(as_text=True))
-        assert found
-        tokens.append(found[1])
-    assert "tl_" not in ada.page(way)
-    kept = portal.course.rows(select(ApiToken).order_by(ApiToken.id))
-    assert [(one.name, one.scopes) for one in kept] == [
-        ("command line", "read submit"), ("command line 2", "read submit"),
-    ]  # fmt: skip
-    for _ in range(18):
-        ada.post_form(way)
-    assert ada.post_form(way).status_code == 409
 
 
 def test_a_deadline_is_written_as_people_say_it(portal: Portal):

@@ -10,7 +10,7 @@ import pytest
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Correction, Counts, Exercise, Extension, SpeedBy
-from server.grades.criteria import Criterion, stored
+from server.grades.criteria import Criterion, Given, stored
 from server.grades.grade import Grade, grade_from
 from server.grades.points import Achieved, TierError, read_tiers, rubric_points, tiers_of, worth, wrong_tiers
 from server.submissions.counted_submission import Entry
@@ -207,7 +207,7 @@ def test_a_rubric_adds_points_that_lateness_does_not_lower():
     assert given.most_points == 16.0
     ungraded = grade_from(given, None, None, [late])
     assert (ungraded.points, ungraded.why[-1]) == (9.0, "rubric not graded yet")
-    marks = RubricGrade(points={"aa": 4.0, "gone": 7.0}, words={})
+    marks = RubricGrade(points={"aa": 4.0, "gone": 7.0}, words={}, items=[], adjustment=0.0, reason="")
     graded = grade_from(given, None, None, [late], marks)
     assert (graded.points, graded.why) == (13.0, ("1 day late, 10 % a day", "rubric 4 of 6"))
     assert grade_from(given, None, None, [], marks).points is None
@@ -219,5 +219,5 @@ def test_a_rubric_adds_points_that_lateness_does_not_lower():
 
 def test_a_criterion_never_counts_more_than_its_most_points():
     lowered = stored([Criterion("aa", "Readable", 3.0)])
-    assert rubric_points(lowered, {"aa": 4.0}) == 3.0
-    assert rubric_points(lowered, {"gone": 4.0}) is None
+    assert rubric_points(lowered, Given({"aa": 4.0})) == 3.0
+    assert rubric_points(lowered, Given({"gone": 4.0})) is None

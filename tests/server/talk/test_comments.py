@@ -12,8 +12,8 @@ from server.courses.models import Course, Membership, Role
 from server.courses.service import CourseError
 from server.submissions.models import Submission
 from server.talk import comments
-from server.talk.comment_views import _listing
 from server.talk.comments import open_questions, threads_of, write_comment
+from server.talk.listing_views import _lines_with
 from server.talk.models import LONGEST_COMMENT, Comment
 from tests.server.course import NOW
 from tests.server.web.conftest import Portal
@@ -154,6 +154,6 @@ def test_a_submission_takes_a_limited_number(portal: Portal, page: str, monkeypa
 
 
 def test_a_very_long_source_is_shown_around_its_comments() -> None:
-    shown, after = _listing("x\n" * 5_000, {2_000: ()})
+    shown, after = _lines_with("x\n" * 5_000, (), (), 2_000)
     assert {line.number for line in shown} == {*range(1, 7), *range(1_995, 2_006)}
     assert (sum(line.skipped for line in shown) + len(shown) + after) == 5_000

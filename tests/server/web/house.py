@@ -17,6 +17,7 @@ from server.courses.models import Course, Membership, Role
 from server.courses.service import create_assignment
 from server.exercises.stored import content_of, keep_draft
 from server.grades.criteria import Criterion, stored
+from server.grades.rubric import code_of
 from server.lti.models import LtiContext, LtiPlatform
 from server.submissions.models import StagedRegrade, Submission
 from server.talk.announcements import Written, announce
@@ -143,6 +144,7 @@ def build_house(portal: Portal) -> House:
         session.add_all((asked, more))
         session.flush()
         _connect(session, course.course)
+        code = code_of(theirs.assignment, theirs.person_id)
         said = write_comment(session, theirs, session.get_one(Person, course.person("ada")), QUESTION, line=1)
     there = {
         "SUBMISSION": submission,
@@ -153,6 +155,7 @@ def build_house(portal: Portal) -> House:
         "COMMENT": str(said.id),
         "REQUEST": str(asked.id),
         "EXTENSION": str(more.id),
+        "CODE": code,
         "PERSON": str(course.person("zed")),
         "SESSION": "1",
         "TOKEN": "1",

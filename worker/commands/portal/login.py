@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from platform import node
 
 import click
 
@@ -29,9 +30,10 @@ _TOKEN_BYTES = 4096
 @click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
 @answering("Print one JSON object.")
 def login(url: str | None, token_stdin: bool) -> Answer:
-    """Sign in to the portal at URL. Asks for a token, tests it, and stores it for other commands.
+    """Sign in to the portal at URL. Shows a code, which you enter on a page of the portal.
 
-    Create a token on your account page under API tokens. It is stored in a file that only you can read.
+    The page creates a token for this command, which stores it in a file that only you can read. You can also create a
+    token on your account page, and pass it with --token-stdin.
 
     \b
     Examples:
@@ -40,10 +42,7 @@ def login(url: str | None, token_stdin: bool) -> Answer:
     """
     try:
         address = portal_url(url) if url is not None else _known()
-        if not token_stdin:
-            with portal(Account(address, "")) as asked:
-                asked.look()  # ask for a token only if the address is a portal
-        account = Account(address, _token(address, stdin=token_stdin))
+        account = Account(address, _given_token() if token_stdin else _allowed_token(address))
     except AccountError as error:
         raise WrongUse(safe(str(error))) from error
     if not encrypted(account.url):
@@ -78,10 +77,16 @@ def _known() -> str:
         raise WrongUse("no portal yet. Give its address: `tilelab login https://tilelab.example`.") from error
 
 
-def _token(address: str, *, stdin: bool) -> str:
-    if stdin:
-        return checked_token(sys.stdin.read(_TOKEN_BYTES), "standard input")
-    if not sys.stdin.isatty():
-        raise WrongUse(f"no terminal to ask for the token. Use --token-stdin, or set {TOKEN}.")
-    click.echo(f"Create a token at {address}/account/tokens and paste it here. It stays hidden.", err=True)
-    return checked_token(click.prompt("Token", hide_input=True, err=True), "the pasted text")
+def _given_token() -> str:
+    return checked_token(sys.stdin.read(_TOKEN_BYTES), "standard input")
+
+
+def _allowed_token(address: str) -> str:
+    """A token that you allow in a browser."""
+    with portal(Account(address, "")) as asked:
+        asked.look()  # show a code only if the address is a portal
+        if not sys.stdin.isatty():
+            raise WrongUse(f"no terminal to show a code. Use --token-stdin, or set {TOKEN}.")
+        codes = asked.begin_login(node())
+        click.echo(f"Open {address}/login in a browser and enter the code {safe(codes.user_code[:20])}", err=True)
+        return checked_token(asked.login_token(codes), address)

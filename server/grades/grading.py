@@ -1,0 +1,225 @@
+"""Grading a whole class by the rubric: who is next, whose share a student is in, and who has a submission open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+from sqlalchemy import and_, exists, or_, select, update
+from sqlalchemy.orm import Session
+
+from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.acts.act import Act, Target
+from server.acts.field import Asked
+from server.courses.models import Assignment, Correction, Membership, Role
+from server.database.upsert import insert_into
+from server.fields import Text
+from server.grades.rubric import code_of
+from server.submissions.models import GradingShare, Mode, RubricGrade, Submission
+
+CLAIM = timedelta(minutes=10)
+"""How long an opened submission stays with who opened it."""
+
+NO_ONE, EVERYONE = "none", "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A student of whom something is to grade.
+
+    code: the student's name while grading blind, which stays and says nothing; it is in addresses
+    row: what course staff gave so far; None if it isn't graded
+    excused: whether the assignment doesn't count for the student
+    """
+
+    person: int
+    name: str
+    section: str
+    code: str
+    row: RubricGrade | None
+    excused: bool
+    grader: int | None
+    claimed_by: int | None
+    claimed_until: datetime | None
+
+    @property
+    def waits(self) -> bool:
+        return self.row is None and not self.excused
+
+    def holder(self, reader: int, now: datetime) -> int | None:
+        """Who else has it open now; None for no one."""
+        free = self.claimed_by in (None, reader) or self.claimed_until is None or self.claimed_until <= now
+        return None if free else self.claimed_by
+
+    def is_kept(self, reader: int, now: datetime) -> bool:
+        """Whether the reader's claim lasts a while."""
+        return self.claimed_by == reader and self.claimed_until is not None and self.claimed_until > now + CLAIM / 2
+
+    def is_for(self, reader: int, now: datetime) -> bool:
+        """Whether it may be the reader's next one."""
+        return self.waits and self.grader in (None, reader) and self.holder(reader, now) is None
+
+
+def papers(session: Session, assignment: Assignment) -> Sequence[Paper]:
+    """All students with a submission that may count, in an order that has nothing to do with their names."""
+    judged = exists().where(
+        Submission.assignment_id == assignment.id,
+        Submission.person_id == Membership.person_id,
+        Submission.mode == Mode.RANK,
+        Submission.verdict.is_not(None),
+        Submission.verdict != Verdict.SYSTEM_ERROR,
+    )
+    query = (
+        select(
+            Membership.person_id, Person.name, Membership.section, RubricGrade, Correction.excused,
+            GradingShare.grader_id, GradingShare.claimed_by, GradingShare.claimed_until,
+        )
+        .join(Person, Person.id == Membership.person_id)
+        .outerjoin(RubricGrade, _of(assignment, RubricGrade))
+        .outerjoin(Correction, _of(assignment, Correction))
+        .outerjoin(GradingShare, _of(assignment, GradingShare))
+        .where(Membership.course_id == assignment.course_id, Membership.role == Role.STUDENT)
+        .where(or_(and_(judged, Membership.dropped_at.is_(None)), RubricGrade.id.is_not(None)))
+    )  # fmt: skip
+    found = (
+        Paper(person, name, section, code_of(assignment, person), row, bool(excused), grader, holder, until)
+        for person, name, section, row, excused, grader, holder, until in session.execute(query)
+    )
+    return sorted(found, key=lambda one: one.code)
+
+
+def _of(assignment: Assignment, table: type[RubricGrade | Correction | GradingShare]) -> Any:
+    return and_(table.person_id == Membership.person_id, table.assignment_id == assignment.id)
+
+
+def around(found: Sequence[Paper], reader: int, now: datetime, code: str = "") -> tuple[Paper | None, Paper | None]:
+    """The reader's ungraded ones before and after this one: first their share, then unassigned ones. It wraps."""
+    mine = sorted((one for one in found if one.code != code and one.is_for(reader, now)), key=_place(reader))
+    if not mine:
+        return None, None
+    here = next((_place(reader)(one) for one in found if one.code == code), (False, ""))
+    later = [one for one in mine if _place(reader)(one) > here]
+    earlier = [one for one in mine if _place(reader)(one) < here]
+    return (earlier or mine)[-1], (later or mine)[0]
+
+
+def _place(reader: int) -> Callable[[Paper], tuple[bool, str]]:
+    return lambda one: (one.grader != reader, one.code)
+
+
+def claim(session: Session, assignment: int, person: int, reader: int, now: datetime) -> None:
+    """Keep a student's submission from other graders for a while, unless one of them has it open."""
+    free = or_(GradingShare.claimed_by.is_(None), GradingShare.claimed_by == reader, GradingShare.claimed_until <= now)
+    held = {"claimed_by": reader, "claimed_until": now + CLAIM}
+    made = insert_into(session, GradingShare).values(assignment_id=assignment, person_id=person, **held)
+    key = [GradingShare.assignment_id, GradingShare.person_id]
+    session.execute(made.on_conflict_do_update(index_elements=key, set_=held, where=free))
+
+
+def release(session: Session, assignment: int, person: int) -> None:
+    """End the claim on a student's submission."""
+    key = GradingShare.assignment_id == assignment, GradingShare.person_id == person
+    session.execute(update(GradingShare).where(*key).values(claimed_by=None, claimed_until=None))
+
+
+def progress(found: Sequence[Paper]) -> tuple[int, int]:
+    """How many are graded, of how many. Without excused students, unless they are graded."""
+    graded = sum(one.row is not None for one in found)
+    return graded, graded + sum(one.waits for one in found)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How far one grader is. grader: None for unassigned students; graded_by_them: also of other shares."""
+
+    grader: int | None
+    name: str
+    share: int
+    left: int
+    graded_by_them: int
+
+
+def shares(found: Sequence[Paper], staff: Mapping[int, str]) -> Sequence[Share]:
+    """The progress of each member of course staff who grades, and of unassigned students."""
+    made = [
+        Share(
+            grader,
+            name,
+            sum(one.grader == grader for one in found),
+            sum(one.grader == grader and one.waits for one in found),
+            sum(one.row is not None and one.row.graded_by == grader for one in found) if grader else 0,
+        )
+        for grader, name in [*staff.items(), (None, "")]
+    ]
+    return [one for one in made if one.share or one.graded_by_them]
+
+
+def graders(session: Session, course: int) -> Mapping[int, Person]:
+    """The course staff, by name."""
+    query = select(Person).join(Membership, Membership.person_id == Person.id)
+    staff = Membership.course_id == course, Membership.role != Role.STUDENT, Membership.dropped_at.is_(None)
+    return {one.id: one for one in session.scalars(query.where(*staff).order_by(Person.name, Person.id))}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """Whose share the ungraded students of a section are in. Graded students stay where they are.
+
+    grader: an email; `all` to split evenly among the assistants, `none` for no share
+    section: "" for all students
+    """
+
+    grader: Annotated[str, Text(254), Asked("Graded by", option="GRADER", needed=True)] = EVERYONE
+    section: Annotated[str, Text(60), Asked("Students", help="Only this section.")] = ""
+
+
+def _split(session: Session, on: Target, _actor: Person | None, given: Split) -> int:
+    """Returns how many students moved."""
+    assignment = on.assignment
+    among = _among(session, on.course.id, given.grader)
+    graded = select(RubricGrade.person_id).where(RubricGrade.assignment_id == assignment.id)
+    query = select(Membership.person_id).where(
+        Membership.course_id == on.course.id, Membership.role == Role.STUDENT, Membership.dropped_at.is_(None),
+        Membership.person_id.not_in(graded),
+    )  # fmt: skip
+    if given.section:
+        query = query.where(Membership.section == given.section)
+    students = sorted(session.scalars(query), key=lambda person: code_of(assignment, person))
+    known = {one.person_id: one for one in _shares_of(session, assignment)}
+    for place, person in enumerate(students):
+        share = known.get(person) or GradingShare(assignment_id=assignment.id, person_id=person)
+        share.grader_id = among[place % len(among)] if among else None
+        session.add(share)
+    session.flush()
+    return len(students)
+
+
+def _shares_of(session: Session, assignment: Assignment) -> Sequence[GradingShare]:
+    return session.scalars(select(GradingShare).where(GradingShare.assignment_id == assignment.id)).all()
+
+
+def _among(session: Session, course: int, grader: str) -> Sequence[int]:
+    staff = graders(session, course)
+    if grader == NO_ONE:
+        return ()
+    if grader != EVERYONE:
+        return [number for number, one in staff.items() if one.email.casefold() == grader.casefold()]
+    assistants = select(Membership.person_id).where(
+        Membership.course_id == course, Membership.role == Role.ASSISTANT, Membership.dropped_at.is_(None)
+    )
+    return sorted(session.scalars(assistants)) or list(staff)
+
+
+def _wrong(session: Session, on: Target, given: Split) -> dict[str, str]:
+    if given.grader != NO_ONE and not _among(session, on.course.id, given.grader):
+        return {"grader": "No member of course staff has this email."}
+    sections = select(Membership.section).where(Membership.course_id == on.course.id)
+    if given.section and given.section not in session.scalars(sections.distinct()).all():
+        return {"section": "No student is in this section."}
+    return {}
+
+
+SPLIT = Act(asks=Split, do=_split, audit="grades.split", wrong=_wrong)

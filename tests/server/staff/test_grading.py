@@ -1,0 +1,179 @@
+"""Grading a class by the rubric: who is next, two graders at once, blind grading, and comments on the way."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import select, update
+
+from server.courses.models import Membership, Role
+from server.grades.criteria import stored
+from server.submissions.models import GradingShare, RubricGrade
+from server.talk.models import Comment, SavedComment
+from tests.server.databases import ON_POSTGRESQL
+from tests.server.staff.graded import counted_queries, handed_in
+from tests.server.staff.test_corrections import confirmed, grade_of
+from tests.server.staff.test_rubric import BOUNDS, give, paper, put, version
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of
+
+GRADING = "/staff/gpu/grading/tiled"
+NAMES = ("ada", "ben", "cleo", "dan")
+
+
+@pytest.fixture
+def tim(portal: Portal, due_tomorrow: None) -> BrowserClient:
+    return client_of(portal, "tim", Role.ASSISTANT)
+
+
+@pytest.fixture(autouse=True)
+def four_to_grade(portal: Portal, due_tomorrow: None) -> None:
+    put(portal, stored([BOUNDS]))
+    for name in NAMES:
+        handed_in(portal.course, name)
+
+
+def next_of(page: str) -> str:
+    return "".join(re.findall(r'rel="next" href="([^"]+)"', page))
+
+
+def student_at(portal: Portal, path: str) -> str:
+    return next(name for name in NAMES if paper(portal, name) == path.partition("?")[0])
+
+
+def test_saving_goes_on_to_the_next_ungraded_until_none_is_left(portal: Portal, tom: BrowserClient) -> None:
+    path, met = next_of(tom.page(GRADING)), []
+    while "/tiled/" in path:
+        met.append(student_at(portal, path))
+        saved = tom.post_form(path, item_i1="yes")
+        assert saved.status_code == 303
+        path = saved.location.partition("?")[0]
+    assert sorted(met) == sorted(NAMES)
+    assert {grade_of(portal, name).rubric for name in NAMES} == {3.0}
+    assert "4 of 4" in tom.page(GRADING)
+
+
+def test_what_another_grader_has_open_is_skipped_for_a_while(
+    portal: Portal, tom: BrowserClient, tim: BrowserClient
+) -> None:
+    first = next_of(tom.page(GRADING))
+    tom.page(first)
+    assert next_of(tim.page(GRADING)) != first
+    assert "has this submission open" in tim.page(first)
+    assert "has this submission open" not in tom.page(first)
+    with portal.course.sessions.begin() as session:
+        session.execute(update(GradingShare).values(claimed_until=datetime.now(UTC) - timedelta(seconds=1)))
+    assert next_of(tim.page(GRADING)) == first
+
+
+def test_the_second_of_two_graders_sees_both_and_decides(
+    portal: Portal, tom: BrowserClient, tim: BrowserClient
+) -> None:
+    path = paper(portal, "ada")
+    seen = version(tom.page(path))
+    assert give(portal, tim, "ada", item_i1="yes", words_aa="Row is not checked.").status_code == 303
+    second = tom.post_form(path, version=seen, item_i2="yes")
+    assert (second.status_code, "data-conflict" in second.text) == (409, True)
+    assert ("Row is not checked." in second.text, grade_of(portal, "ada").rubric) == (True, 3.0)
+    assert re.search(r'name="item_i2" value="yes"[^>]* checked', second.text)
+    replaced = tom.post_form(path, version=version(second.text), item_i2="yes")
+    assert confirmed(tom, replaced).status_code == 303
+    assert grade_of(portal, "ada").rubric == 0.5
+    same = tim.post_form(path, version=seen, item_i2="yes")
+    assert same.status_code == 303, "both say the same"
+
+
+def test_a_split_gives_each_grader_their_share(portal: Portal, tom: BrowserClient, tim: BrowserClient) -> None:
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    assert tom.post_form(f"{GRADING}/split", grader="all").status_code == 403
+    assert ina.post_form(f"{GRADING}/split", grader="nobody@example.edu").status_code == 422
+    assert ina.post_form(f"{GRADING}/split", grader="all").status_code == 303
+    assert share_of(portal, "tom") | share_of(portal, "tim") == set(NAMES)
+    assert (len(share_of(portal, "tom")), len(share_of(portal, "tim"))) == (2, 2)
+    for _ in range(2):
+        met = next_of(tom.page(GRADING))
+        assert student_at(portal, met) in share_of(portal, "tom")
+        tom.post_form(met, item_i1="yes")
+    assert next_of(tom.page(GRADING)) == "", "the others are in tim's share"
+    with portal.course.sessions.begin() as session:
+        session.execute(
+            update(Membership).where(Membership.person_id == portal.course.person("ada")).values(section="A1")
+        )
+    ina.post_form(f"{GRADING}/split", section="A1", grader="ina@example.edu")
+    assert ("ada" in share_of(portal, "ina")) is ("ada" not in share_of(portal, "tom"))
+    ina.post_form(f"{GRADING}/split", grader="none")
+    assert next_of(tom.page(GRADING)) != ""
+
+
+def share_of(portal: Portal, grader: str) -> set[str]:
+    with portal.course.sessions.begin() as session:
+        query = select(GradingShare.person_id).where(GradingShare.grader_id == portal.course.person(grader))
+        theirs = set(session.scalars(query))
+    return {name for name in NAMES if portal.course.person(name) in theirs}
+
+
+def test_blind_grading_hides_who_it_is(portal: Portal, tom: BrowserClient) -> None:
+    portal.course.change(blind=True)
+    path = paper(portal, "ada")
+    client_of(portal, "ada").post_form(f"/submissions/{submission(portal, 'ada')}/comments", text="Why?", line="1")
+    page = tom.page(path)
+    assert path.rpartition("/")[2] in page
+    give(portal, tom, "ada", item_i1="yes")
+    lower = give(portal, tom, "ada", item_i2="yes")
+    assert lower.status_code == 409
+    for text in (page, lower.text, tom.page(GRADING)):
+        shown = re.sub(r"ada@example.edu is not here", "", text)
+        assert not re.search(rf"\bada\b|@example\.edu(?!.*</option>)|{submission(portal, 'ada')}", shown)
+    portal.course.change(blind=False)
+    assert ">ada</h1>" in tom.page(path)
+
+
+def submission(portal: Portal, name: str) -> str:
+    return str(grade_of(portal, name).counted.entry.public_id)  # type: ignore[union-attr]
+
+
+def test_a_comment_at_a_line_is_saved_and_used_again(portal: Portal, tom: BrowserClient) -> None:
+    first, second = paper(portal, "ada"), paper(portal, "ben")
+    assert 'name="line" value="1"' in tom.page(f"{first}?line=1")
+    assert tom.post_form(f"{first}/comments", text="", line="1").status_code == 422
+    assert tom.post_form(f"{first}/comments", text="Check Row.", line="1", keep="yes").status_code == 303
+    with portal.course.sessions.begin() as session:
+        saved = session.scalars(select(SavedComment)).one()
+    assert tom.post_form(f"{second}/comments", saved=str(saved.id), line="1").status_code == 303
+    with portal.course.sessions.begin() as session:
+        assert [(one.line, one.text) for one in session.scalars(select(Comment))] == [(1, "Check Row.")] * 2
+    assert "Check Row." in tom.page(GRADING)
+    tom.post_form(f"{GRADING}/saved/{saved.id}/remove")
+    assert "Check Row." not in tom.page(GRADING)
+
+
+def test_an_adjustment_needs_a_reason_and_the_student_sees_it(portal: Portal, tom: BrowserClient) -> None:
+    assert give(portal, tom, "ada", adjustment="-0.5").status_code == 422
+    give(portal, tom, "ada", adjustment="-0.5", reason="Name missing")
+    assert grade_of(portal, "ada").rubric == 3.5
+    assert "Name missing" in client_of(portal, "ada").page(f"/submissions/{submission(portal, 'ada')}")
+    assert confirmed(tom, give(portal, tom, "ada", then="remove")).status_code == 303
+    assert grade_of(portal, "ada").rubric is None
+
+
+def test_the_next_page_takes_few_statements(portal: Portal, tom: BrowserClient) -> None:
+    path = next_of(tom.page(GRADING))
+    tom.page(path)
+    with counted_queries(portal.app.extensions["tilelab"].engine) as asked:
+        tom.page(path)
+    assert len(asked.statements) <= 10, "\n".join(asked.statements)
+
+
+@ON_POSTGRESQL
+def test_graders_who_save_at_once_get_different_submissions(
+    portal: Portal, tom: BrowserClient, tim: BrowserClient
+) -> None:
+    begin = [(tom, paper(portal, "ada")), (tim, paper(portal, "ben"))]
+    with ThreadPoolExecutor(2) as pool:
+        saved = list(pool.map(lambda one: one[0].post_form(one[1], item_i1="yes"), begin))
+    assert len({one.location.partition("?")[0] for one in saved}) == 2
+    with portal.course.sessions.begin() as session:
+        assert len(session.scalars(select(RubricGrade.person_id)).all()) == 2
