@@ -281,7 +281,7 @@ def _grading(
     submission, source, verdict, packed = session.execute(
         _SHOWN.where(Submission.id == grade.counted.entry.submission_id)
     ).one()
-    report = read_stored_report(packed, verdict or Verdict.SYSTEM_ERROR, staff=True).report
+    report = read_stored_report(packed, verdict or Verdict.SYSTEM_ERROR, staff=True, hides_edit=False).report
     title, holder = _title(assignment, paper), paper.holder(who, now)
     before, following = around(every, who, now, paper.code)
     talk = listing_of(
