@@ -42,7 +42,9 @@ def turn_off(key: str) -> Response:
 
 
 def _found(session: Session, key: str) -> Mail:
-    mail = session.scalar(select(Mail).where(Mail.key == key, Mail.kind.in_(CHOSEN_MAILS)))
+    # PostgreSQL refuses to compare a text with a NUL.
+    query = select(Mail).where(Mail.key == key, Mail.kind.in_(CHOSEN_MAILS))
+    mail = session.scalar(query) if key.isprintable() else None
     if mail is None:
         raise nothing_here()
     return mail

@@ -59,7 +59,12 @@ _FIELDS = tuple(field.name for field in CHANGE.fields)
 @answering()
 @in_session
 def show(session: Session) -> Answer:
-    """List the registered platforms with their numbers."""
+    """List the registered platforms with their numbers.
+
+    \b
+    Example:
+      tilelab admin lti list
+    """
     found = [{"number": each.id, **plain_values(settings_of(each))} for each in platforms(session)]
     lines: list[tuple[str, ...]] = [("number", "name", "issuer", "client ID")]
     lines += [(str(each["number"]), *(safe(each[name]) for name in ("title", "issuer", "client_id"))) for each in found]
@@ -116,7 +121,12 @@ def replace_key(_session: Session, _on: Target, _: object) -> Answer:
 @lti.command("connections")
 @on_course()
 def connections(session: Session, course: Course) -> Answer:
-    """List the connections of COURSE with their numbers."""
+    """List the connections of COURSE with their numbers.
+
+    \b
+    Example:
+      tilelab admin lti connections gpu-2027
+    """
     found = [
         {
             "number": each.id, "platform": each.platform.title, "title": each.title,
