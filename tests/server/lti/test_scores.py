@@ -23,7 +23,9 @@ from tests.server.web.conftest import Portal
 
 
 @pytest.fixture
-def sender(engine: Engine) -> ScoreSender:
+def sender(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> ScoreSender:
+    """On a busy machine each answer is slow, which isn't the platform's fault."""
+    monkeypatch.setattr("server.lti.sender._SLOW_SECONDS", 60.0)
     return ScoreSender(engine)
 
 

@@ -74,9 +74,8 @@ def test_rubric_experiments_and_own_deeds_are_in_it(made: Sessions) -> None:
         note(session, session.get_one(Person, ada), "password.changed", f"person {ada}", where="at home")
     found = copy(course, "ada")
     (grade,) = json.loads(found["courses.json"])[0]["grades"]
-    assert grade["rubric"] == [
-        {"title": "Style", "most": 4.0, "points": 3.0, "words": "Good, Ada Lovelace.", "items": []}
-    ]
+    (line,) = grade["rubric"]
+    assert line == {"title": "Style", "most": 4.0, "points": 3.0, "words": "Good, Ada Lovelace.", "items": []}
     (result,) = json.loads(found[f"experiments/{'e' * 16}.json"])
     assert (result["params"], result["verdict"]) == ({"TILE": 8}, "accepted")
     deeds = [(each["action"], each.get("detail")) for each in json.loads(found["audit.json"])]
