@@ -181,8 +181,8 @@ class Split:
     section: "" for all students
     """
 
-    grader: Annotated[str, Text(254), Asked("Graded by", option="GRADER", needed=True)] = EVERYONE
-    section: Annotated[str, Text(60), Asked("Students", help="Only this section.")] = ""
+    grader: Annotated[str, Text(longest=254), Asked("Graded by", option="GRADER", needed=True)] = EVERYONE
+    section: Annotated[str, Text(longest=60), Asked("Students", help="Only this section.")] = ""
 
 
 def _split(session: Session, on: Target, _actor: Person | None, given: Split) -> int:

@@ -151,6 +151,17 @@ def test_a_split_gives_each_grader_their_share(portal: Portal, tom: BrowserClien
     assert next_of(tom.page(GRADING)) != ""
 
 
+def test_a_split_by_a_program(portal: Portal) -> None:
+    headers = {"Authorization": f"Bearer {portal.token('ina', Role.INSTRUCTOR)}"}
+    path = "/api/v1/courses/gpu/assignments/tiled/grading/split"
+    found = [
+        portal.client.post(path, json={"grader": grader}, headers=headers).status_code
+        for grader in ("ina@example.edu", "x" * 255, "nobody@example.edu")
+    ]
+    assert found == [200, 422, 422]
+    assert share_of(portal, "ina") == set(NAMES)
+
+
 def share_of(portal: Portal, grader: str) -> set[str]:
     with portal.course.sessions.begin() as session:
         query = select(GradingShare.person_id).where(GradingShare.grader_id == portal.course.person(grader))
