@@ -135,7 +135,16 @@ def _place(reader: int) -> Callable[[Paper], tuple[bool, str]]:
 
 
 def claim(session: Session, assignment: int, person: int, reader: int, now: datetime) -> None:
-    """Keep a student's submission from other graders for a while, unless one of them has it open."""
+    """Keep a student's submission from other graders for a while, unless one of them has it open.
+
+    A grader has one open at a time: the one before is free again.
+    """
+    others = GradingShare.assignment_id == assignment, GradingShare.claimed_by == reader
+    session.execute(
+        update(GradingShare)
+        .where(*others, GradingShare.person_id != person)
+        .values(claimed_by=None, claimed_until=None)
+    )
     free = or_(GradingShare.claimed_by.is_(None), GradingShare.claimed_by == reader, GradingShare.claimed_until <= now)
     held = {"claimed_by": reader, "claimed_until": now + CLAIM}
     made = insert_into(session, GradingShare).values(assignment_id=assignment, person_id=person, **held)
@@ -195,8 +204,8 @@ class Split:
     section: "" for all students
     """
 
-    grader: Annotated[str, Text(254), Asked("Graded by", option="GRADER", needed=True)] = EVERYONE
-    section: Annotated[str, Text(60), Asked("Students", help="Only this section.")] = ""
+    grader: Annotated[str, Text(longest=254), Asked("Graded by", option="GRADER", needed=True)] = EVERYONE
+    section: Annotated[str, Text(longest=60), Asked("Students", help="Only this section.")] = ""
 
 
 def _split(session: Session, on: Target, _actor: Person | None, given: Split) -> int:

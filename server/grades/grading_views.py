@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import zip_longest
 
 from flask import Response, render_template, request, url_for
 from sqlalchemy import or_, select
@@ -21,10 +22,10 @@ from server.acts.by_form import change_by_form, form_now
 from server.assignments.staff_views import assignment_of
 from server.courses.access import Membership, staff_of
 from server.courses.models import Assignment
-from server.courses.service import hold_active_course
+from server.courses.service import CourseError, hold_active_course
 from server.courses.staff_pages import Desk, acting, back, confirmed, desk_of, mistakes_noted, staff
 from server.grades.criteria import Given, criteria_of
-from server.grades.grade import Grade, decisions_of, given_in, grade_from, rubric_grades_of
+from server.grades.grade import Grade, given_in, own_grades, rubric_grades_of
 from server.grades.grading import (
     EVERYONE,
     NO_ONE,
@@ -40,12 +41,12 @@ from server.grades.grading import (
     shares,
 )  # fmt: skip
 from server.grades.losses import UnconfirmedPoints, losses_confirmed
+from server.grades.points import rubric_points
 from server.grades.rubric import SheetLine, give_points, sheet_lines, wrong_points
 from server.grading.models import Job, Result, Source
 from server.http.forms import Form, filled, number_of, sent
 from server.http.notes import note
 from server.http.site import site
-from server.submissions.entries import own_entries
 from server.submissions.line_marks import line_marks
 from server.submissions.models import RubricGrade, Submission
 from server.submissions.result.report import read_stored_report
@@ -93,6 +94,7 @@ class GradingPage:
     report: None if it is unreadable
     lines: the criteria with what was given
     held_by: who else has it open; "" for no one
+    changed: what else changed since the reader's page was opened, in sentences
     other: what somebody else saved meanwhile; None for nothing
     """
 
@@ -111,7 +113,8 @@ class GradingPage:
     following: Paper | None
     held_by: str
     form: Form
-    other: Other | None
+    changed: Sequence[str] = ()
+    other: Other | None = None
 
     @property
     def flat(self) -> bool:
@@ -175,21 +178,25 @@ def save_grading(slug: str, assignment: str, code: str) -> Response | tuple[str,
     with site().sessions.begin() as session:
         found = assignment_of(session, course, assignment)
         paper = _paper(papers(session, found), code)
-        form, given = _sent(found)
         try:
             with losses_confirmed(session, found, confirmed(), paper.person):
+                form, given = _sent(found)
                 row = rubric_grades_of(session, [found], paper.person).get(found.id)
+                submission = _counted(session, found, paper.person)
                 for name, text in wrong_points(found, given or Given()).items():
                     form.mistake(name, text)
-                stale = row is not None and form[_CONFLICT] != version_of(row) and given_in(row) != given
+                seen = form[_CONFLICT]
+                stale = seen != version_of(found, row, submission.id) and given_in(row) != given
+                if form.right and not stale:
+                    given_now = give_points(session, submission, acting(session), given, now)
+                    if not given_now and row is None and given is not None:
+                        form.mistake(f"points_{criteria_of(found.rubric)[0].key}", "Enter points first.")
                 if stale or not form.right:
-                    form.values[_CONFLICT] = version_of(row)
                     every = papers(session, found)
                     page = _grading(session, course, found, every, _paper(every, code), form, Form())
-                    other = _other(session, found, row) if stale else None
-                    html = render_template("grades/grading.html", page=replace(page, other=other))
-                    return html, 409 if stale else 422
-                give_points(session, _counted(session, found, paper), acting(session), given, now)
+                    if stale:
+                        page = _with_changes(session, page, row, seen)
+                    return render_template("grades/grading.html", page=page), 409 if stale else 422
         except UnconfirmedPoints as lowers:
             if found.blind:
                 lowers.losses = tuple(replace(one, name=_title(found, paper), email="") for one in lowers.losses)
@@ -208,11 +215,13 @@ def save_grading(slug: str, assignment: str, code: str) -> Response | tuple[str,
 @staff.post(f"{_ONE}/comments")
 def comment_while_grading(slug: str, assignment: str, code: str) -> Response | tuple[str, int]:
     """Comment on the submission, or on a line of it."""
-    course, form = staff_of(slug), sent("text", "line", "thread", "saved", "keep")
+    course, form = staff_of(slug), sent("text", "line", "thread", "saved", "keep", "on")
     line, thread, saved = (number_of(form.values, name) for name in ("line", "thread", "saved"))
     with mistakes_noted(form, "text"), site().sessions.begin() as session:
         found = assignment_of(session, course, assignment)
-        submission = _counted(session, found, _paper(papers(session, found), code))
+        submission = _counted(session, found, _paper(papers(session, found), code).person)
+        if form["on"] != _stamp(submission.id):
+            raise CourseError("Another submission of this student counts now. Reload the page to read it.", ["text"])
         chosen = None if saved is None else session.get(SavedComment, saved)
         text = form["text"] if chosen is None or chosen.course_id != course.course_id else chosen.text
         made = write_comment(session, submission, acting(session), text, line=line, thread=thread)
@@ -235,7 +244,7 @@ def change_comment_while_grading(slug: str, assignment: str, code: str, number: 
     course = staff_of(slug)
     with site().sessions.begin() as session:
         found = assignment_of(session, course, assignment)
-        submission = _counted(session, found, _paper(papers(session, found), code))
+        submission = _counted(session, found, _paper(papers(session, found), code).person)
         (remove_comment if what == "remove" else settle)(session, submission, number, acting(session))
     return back("staff.show_paper", slug, assignment=assignment, code=code)
 
@@ -251,14 +260,8 @@ def _title(assignment: Assignment, paper: Paper) -> str:
     return f"Student {paper.code}" if assignment.blind else paper.name
 
 
-def _grade(session: Session, assignment: Assignment, paper: Paper) -> Grade:
-    decided = decisions_of(session, [assignment.id], paper.person)[assignment.id]
-    entries = own_entries(session, [assignment], paper.person).get(assignment.id, ())
-    return grade_from(assignment, *decided, entries, paper.row)
-
-
-def _counted(session: Session, assignment: Assignment, paper: Paper) -> Submission:
-    grade = _grade(session, assignment, paper)
+def _counted(session: Session, assignment: Assignment, person: int) -> Submission:
+    grade = own_grades(session, [assignment], person)[assignment.id]
     if grade.counted is None:
         raise nothing_here()
     return session.get_one(Submission, grade.counted.entry.submission_id)
@@ -277,13 +280,14 @@ def _grading(
     talk_form: Form,
 ) -> GradingPage:  # fmt: skip
     who, now = viewer().id, datetime.now(UTC)
-    grade = _grade(session, assignment, paper)
+    grade = own_grades(session, [assignment], paper.person)[assignment.id]
     if grade.counted is None:
         raise nothing_here()
     submission, source, verdict, packed = session.execute(
         _SHOWN.where(Submission.id == grade.counted.entry.submission_id)
     ).one()
-    report = read_stored_report(packed, verdict or Verdict.SYSTEM_ERROR, staff=True).report
+    form.values[_CONFLICT] = version_of(assignment, paper.row, submission.id)
+    report = read_stored_report(packed, verdict or Verdict.SYSTEM_ERROR, staff=True, hides_edit=False).report
     title, holder = _title(assignment, paper), paper.holder(who, now)
     before, following = around(every, who, now, paper.code)
     talk = listing_of(
@@ -292,13 +296,13 @@ def _grading(
             "staff.comment_while_grading", slug=course.slug, assignment=assignment.slug, code=paper.code
         ),
         owner=title, reader=who, own=False, course=course,
-        saved=[(one.id, one.text) for one in _saved(session, assignment)],
+        saved=[(one.id, one.text) for one in _saved(session, assignment)], stamp=_stamp(submission.id),
     )  # fmt: skip
     return GradingPage(
         desk_of(course, "assignment"), assignment, paper, title, submission, grade, report,
         sheet_lines(assignment, given_in(paper.row)), talk,
         *progress(every), before, following,
-        "" if holder is None else session.get_one(Person, holder).name, form, None,
+        "" if holder is None else session.get_one(Person, holder).name, form,
     )  # fmt: skip
 
 
@@ -324,27 +328,42 @@ def _overview(session: Session, course: Membership, on: Target, form: Form) -> s
     return render_template("grades/grading_overview.html", page=page)
 
 
-def _other(session: Session, assignment: Assignment, row: RubricGrade | None) -> Other | None:
-    if row is None:
-        return None
+_CHANGES = (
+    "",
+    "The rubric changed after you opened this page. Your choices are below. Compare them with it, and save again.",
+    "Another submission of this student counts now. It is below. Read it before you save.",
+)
+
+
+def _with_changes(session: Session, page: GradingPage, row: RubricGrade | None, seen: str) -> GradingPage:
+    """The page with what changed since the version that the reader saw."""
+    pairs = zip_longest(page.form[_CONFLICT].split("-"), seen.split("-"), _CHANGES)
+    sentences = [sentence for now, then, sentence in pairs if now != then and sentence]
+    other = None if row is None else _other(session, page.assignment, row)
+    return replace(page, changed=sentences, other=other)
+
+
+def _other(session: Session, assignment: Assignment, row: RubricGrade) -> Other:
     by = None if row.graded_by is None else session.get_one(Person, row.graded_by).name
     given = given_in(row) or Given()
-    points = sum(each.points(given) or 0.0 for each in criteria_of(assignment.rubric)) + given.adjustment
+    points = rubric_points(assignment.rubric, given) or 0.0
     return Other(by or "The command line", row.graded_at, points, sheet_lines(assignment, given), given)
 
 
-def version_of(row: RubricGrade | None) -> str:
-    """Changes with each saved grading; "" for none."""
-    if row is None:
-        return ""
-    stored = (row.points, row.words, sorted(row.items), row.adjustment, row.reason, row.submission_id)
-    return hashlib.sha256(repr(stored).encode()).hexdigest()[:16]
+def version_of(assignment: Assignment, row: RubricGrade | None, submission: int) -> str:
+    """Three parts that change with the saved grading, with the rubric, and with the submission that counts."""
+    given = row and (row.points, row.words, sorted(row.items), row.adjustment, row.reason, row.submission_id)
+    return "-".join(map(_stamp, (given, assignment.rubric, submission)))
+
+
+def _stamp(part: object) -> str:
+    return hashlib.sha256(repr(part).encode()).hexdigest()[:12]
 
 
 def given_form(assignment: Assignment, row: RubricGrade | None) -> Form:
     """The form with what was given so far."""
     given = given_in(row)
-    values: dict[str, str] = {_CONFLICT: version_of(row)}
+    values: dict[str, str] = {}
     if given is not None:
         values |= {"adjustment": typed_number(given.adjustment) if given.adjustment else "", "reason": given.reason}
         values |= {f"points_{key}": typed_number(value) for key, value in given.points.items()}

@@ -64,11 +64,18 @@ class Submission(Base):
     )
     verdict: Mapped[Verdict | None] = mapped_column(choice(Verdict, constrained=False))
     late_days: Mapped[int] = mapped_column(default=0)
+    edit_shown_at: Mapped[datetime | None]
 
     assignment: Mapped[Assignment] = relationship()
     person: Mapped[Person] = relationship()
     source: Mapped[Source] = relationship()
     judged_job: Mapped[Job | None] = relationship(foreign_keys=judged_job_id, viewonly=True)
+
+    @property
+    def hides_edit(self) -> bool:
+        """Whether its student doesn't see the next step after its mistake yet."""
+        mistaken = self.verdict is not None and self.verdict not in {Verdict.ACCEPTED, Verdict.SYSTEM_ERROR}
+        return mistaken and self.assignment.edit_on_request and self.edit_shown_at is None
 
 
 class StagedRegrade(Base):

@@ -37,6 +37,7 @@ class Listing:
     owner: the student as the page names them; reader: the reader's ID
     form: of a new comment or a reply; its fields `thread` and `line` say which
     saved: comments to use again, with their IDs; None where there are none
+    stamp: sent along, where the address doesn't name the submission
     """
 
     lines: Sequence[SourceLine]
@@ -49,6 +50,7 @@ class Listing:
     course: Membership
     form: Form
     saved: Sequence[tuple[int, str]] | None = None
+    stamp: str = ""
 
     @property
     def staff(self) -> bool:

@@ -57,7 +57,7 @@ NOTICES: dict[str, str] = {
     "pair-taken-back": "The pair is listed again.",
     "rubric-saved": "Rubric saved.",
     "rubric-given": "Points by the rubric saved.",
-    "grading-done": "Saved. Nothing is left to grade for you.",
+    "grading-done": "You have nothing left to grade.",
     "grading-split": "The shares are saved.",
     "saved-removed": "Saved comment removed. Submissions that have it keep it.",
     "exercise-checking": "The check started.",

@@ -116,6 +116,8 @@ class SubmissionPage:
     earned: what it is worth to its student; nothing before the verdict
     solves_first: whether it is the reader's own and fresh, and the first accepted one that misses no goal
     several_tiles: whether the exercise allows more than one tile
+    hides_edit: whether the reader doesn't see the next step after a mistake yet
+    edit_shown_at: when the student asked for it, for course staff; None if they didn't
     """
 
     number: int
@@ -145,6 +147,8 @@ class SubmissionPage:
     earned: Earned
     solves_first: bool
     several_tiles: bool
+    hides_edit: bool
+    edit_shown_at: datetime | None
 
     @property
     def file(self) -> str:
@@ -233,6 +237,8 @@ def read_page(
         earned=earned(session, submission, now, as_staff=staff, task=task),
         solves_first=submission.person_id == person and _is_fresh(judged, now) and _solves_first(session, submission),
         several_tiles=len(tiles_of(assignment.exercise)) > 1,
+        hides_edit=submission.hides_edit and not staff,
+        edit_shown_at=submission.edit_shown_at if staff else None,
     )
 
 

@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import select, update
+from werkzeug.test import TestResponse
 
 from server.accounts.models import Person
-from server.courses.models import Assignment, Correction, Membership, Role
+from server.courses.models import Assignment, Correction, Counts, Membership, Role
 from server.grades.criteria import Criterion, stored
 from server.grades.grading import papers, progress, shares
 from server.submissions.models import GradingShare, RubricGrade
@@ -46,11 +47,22 @@ def student_at(portal: Portal, path: str) -> str:
     return next(name for name in NAMES if paper(portal, name) == path.partition("?")[0])
 
 
+def sent(client: BrowserClient, path: str, **fields: str) -> TestResponse:
+    """Grade as the page has it now."""
+    return client.post_form(path, version=version(client.page(path)), **fields)
+
+
+def said(client: BrowserClient, path: str, **fields: str) -> TestResponse:
+    """Comment as the page has it now."""
+    stamp = re.findall(r'name="on" value="(\w+)"', client.page(path))[0]
+    return client.post_form(f"{path}/comments", **{"on": stamp} | fields)
+
+
 def test_saving_goes_on_to_the_next_ungraded_until_none_is_left(portal: Portal, tom: BrowserClient) -> None:
     path, met = next_of(tom.page(GRADING)), []
     while "/tiled/" in path:
         met.append(student_at(portal, path))
-        saved = tom.post_form(path, item_i1="yes")
+        saved = sent(tom, path, item_i1="yes")
         assert saved.status_code == 303
         path = saved.location.partition("?")[0]
     assert sorted(met) == sorted(NAMES)
@@ -66,6 +78,11 @@ def test_what_another_grader_has_open_is_skipped_for_a_while(
     assert next_of(tim.page(GRADING)) != first
     assert "has this submission open" in tim.page(first)
     assert "has this submission open" not in tom.page(first)
+    tom.page(paper(portal, next(name for name in NAMES if paper(portal, name) != first)))
+    assert "has this submission open" not in tim.page(first)
+    with portal.course.sessions.begin() as session:
+        session.execute(update(GradingShare).values(claimed_by=None, claimed_until=None))
+    tom.page(first)
     with portal.course.sessions.begin() as session:
         session.execute(update(GradingShare).values(claimed_until=datetime.now(UTC) - timedelta(seconds=1)))
     assert next_of(tim.page(GRADING)) == first
@@ -88,6 +105,32 @@ def test_the_second_of_two_graders_sees_both_and_decides(
     assert same.status_code == 303, "both say the same"
 
 
+def test_nothing_is_given_to_a_submission_that_was_not_read(portal: Portal, tom: BrowserClient) -> None:
+    portal.course.change(counts=Counts.LAST)
+    path = paper(portal, "ada")
+    page = tom.page(path)
+    stamp = re.findall(r'name="on" value="(\w+)"', page)[0]
+    handed_in(portal.course, "ada", source=b"// another")
+    refused = tom.post_form(path, version=version(page), item_i1="yes")
+    assert (refused.status_code, refused.text.count("data-conflict"), "another" in refused.text) == (409, 1, True)
+    assert said(tom, path, on=stamp, text="Here.", line="1").status_code == 422
+    assert tom.post_form(path, version=version(refused.text), item_i1="yes").status_code == 303
+
+
+def test_nothing_is_given_by_a_rubric_that_was_not_read(portal: Portal, tom: BrowserClient) -> None:
+    path = paper(portal, "ada")
+    seen = version(tom.page(path))
+    put(portal, stored([BOUNDS, Criterion("zz", "Style", 2.0)]))
+    assert tom.post_form(path, version=seen, item_i1="yes").status_code == 409
+    assert grade_of(portal, "ada").rubric is None
+
+
+def test_nothing_entered_is_not_said_to_be_saved(portal: Portal, tom: BrowserClient) -> None:
+    put(portal, stored([Criterion("zz", "Style", 2.0)]))
+    assert sent(tom, paper(portal, "ada")).status_code == 422
+    assert sent(tom, paper(portal, "ada"), points_zz="0").status_code == 303
+
+
 def test_a_split_gives_each_grader_their_share(portal: Portal, tom: BrowserClient, tim: BrowserClient) -> None:
     ina = client_of(portal, "ina", Role.INSTRUCTOR)
     assert tom.post_form(f"{GRADING}/split", grader="all").status_code == 403
@@ -98,7 +141,7 @@ def test_a_split_gives_each_grader_their_share(portal: Portal, tom: BrowserClien
     for _ in range(2):
         met = next_of(tom.page(GRADING))
         assert student_at(portal, met) in share_of(portal, "tom")
-        tom.post_form(met, item_i1="yes")
+        sent(tom, met, item_i1="yes")
     assert next_of(tom.page(GRADING)) == "", "the others are in tim's share"
     with portal.course.sessions.begin() as session:
         session.execute(
@@ -108,6 +151,17 @@ def test_a_split_gives_each_grader_their_share(portal: Portal, tom: BrowserClien
     assert ("ada" in share_of(portal, "ina")) is ("ada" not in share_of(portal, "tom"))
     ina.post_form(f"{GRADING}/split", grader="none")
     assert next_of(tom.page(GRADING)) != ""
+
+
+def test_a_split_by_a_program(portal: Portal) -> None:
+    headers = {"Authorization": f"Bearer {portal.token('ina', Role.INSTRUCTOR)}"}
+    path = "/api/v1/courses/gpu/assignments/tiled/grading/split"
+    found = [
+        portal.client.post(path, json={"grader": grader}, headers=headers).status_code
+        for grader in ("ina@example.edu", "x" * 255, "nobody@example.edu")
+    ]
+    assert found == [200, 422, 422]
+    assert share_of(portal, "ina") == set(NAMES)
 
 
 def share_of(portal: Portal, grader: str) -> set[str]:
@@ -172,11 +226,11 @@ def submission(portal: Portal, name: str) -> str:
 def test_a_comment_at_a_line_is_saved_and_used_again(portal: Portal, tom: BrowserClient) -> None:
     first, second = paper(portal, "ada"), paper(portal, "ben")
     assert 'name="line" value="1"' in tom.page(f"{first}?line=1")
-    assert tom.post_form(f"{first}/comments", text="", line="1").status_code == 422
-    assert tom.post_form(f"{first}/comments", text="Check Row.", line="1", keep="yes").status_code == 303
+    assert said(tom, first, text="", line="1").status_code == 422
+    assert said(tom, first, text="Check Row.", line="1", keep="yes").status_code == 303
     with portal.course.sessions.begin() as session:
         saved = session.scalars(select(SavedComment)).one()
-    assert tom.post_form(f"{second}/comments", saved=str(saved.id), line="1").status_code == 303
+    assert said(tom, second, saved=str(saved.id), line="1").status_code == 303
     with portal.course.sessions.begin() as session:
         assert [(one.line, one.text) for one in session.scalars(select(Comment))] == [(1, "Check Row.")] * 2
     assert "Check Row." in tom.page(GRADING)
@@ -186,7 +240,7 @@ def test_a_comment_at_a_line_is_saved_and_used_again(portal: Portal, tom: Browse
 
 def test_an_archived_course_keeps_its_grading(portal: Portal, tom: BrowserClient) -> None:
     path, ina = paper(portal, "ada"), client_of(portal, "ina", Role.INSTRUCTOR)
-    tom.post_form(f"{path}/comments", text="Check Row.", keep="yes")
+    said(tom, path, text="Check Row.", keep="yes")
     with portal.course.sessions.begin() as session:
         saved = session.scalars(select(SavedComment.id)).one()
     portal.course.change_course(archived_at=datetime.now(UTC))
@@ -219,7 +273,7 @@ def test_graders_who_save_at_once_get_different_submissions(
 ) -> None:
     begin = [(tom, paper(portal, "ada")), (tim, paper(portal, "ben"))]
     with ThreadPoolExecutor(2) as pool:
-        saved = list(pool.map(lambda one: one[0].post_form(one[1], item_i1="yes"), begin))
+        saved = list(pool.map(lambda one: sent(*one, item_i1="yes"), begin))
     assert len({one.location.partition("?")[0] for one in saved}) == 2
     with portal.course.sessions.begin() as session:
         assert len(session.scalars(select(RubricGrade.person_id)).all()) == 2

@@ -32,7 +32,7 @@ def paper(portal: Portal, name: str) -> str:
 
 
 def version(page: str) -> str:
-    return str(*re.findall(r'name="version" value="(\w*)"', page))
+    return str(*re.findall(r'name="version" value="([\w-]*)"', page))
 
 
 def give(portal: Portal, client: BrowserClient, name: str, **fields: str) -> TestResponse:
