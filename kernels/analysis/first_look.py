@@ -238,6 +238,8 @@ def _remedy(subject: Subject, access: AccessEvidence) -> str:
         return "Let neighbouring threads (threadIdx.x) write neighbouring elements."
     if subject.product is None:
         return "Let neighbouring threads (threadIdx.x) read neighbouring elements."
+    if not subject.shares:
+        return "Let threadIdx.x run along a row."
     return "Let threadIdx.x run along a row, or load the tile along its rows and transpose it in shared memory."
 
 

@@ -109,7 +109,7 @@ _OF_ADVICE: Mapping[Cause, str] = {
     Cause.INPUT_WRITTEN: "input input.not_const input.same_store",
     Cause.MISALIGNED: "misaligned",
     Cause.STOPS: "assertion trap printf",
-    Cause.INDICES_EXCHANGED: "transposed_reads transposed_output exchanged_threads tile_indices",
+    Cause.INDICES_EXCHANGED: "transposed_reads transposed_output exchanged_threads exchanged_axes tile_indices",
     Cause.OPERANDS_SWAPPED: "swapped_operands",
     Cause.LAST_TILE: "tiles_rounded_down",
     Cause.SAME_TILE: "same_tile one_tile",

@@ -26,7 +26,7 @@ from kernels.report.source_facts import (
     stores_to,
 )
 from kernels.report.sum_repairs import sum_repair
-from kernels.report.tile_indices import repair_text, repairs, turns_tiles_of_result
+from kernels.report.tile_indices import exchanged_axes, repair_text, repairs, turns_tiles_of_result
 from kernels.source.loops import loop_line
 from kernels.verdict import CaseStatus, Finding, Verdict
 from kernels.wording import lines_named, listed, plural
@@ -121,6 +121,8 @@ def lines_to_look_at(report: Report, lines: Sequence[str]) -> Mapping[int, str]:
         return {of_sum.line: of_sum.label}
     if wrong := repairs(leading.facts, lines):
         return {each.line: f"indices of {each.name}" for each in wrong[:_MOST]}
+    if (axes := exchanged_axes(leading.facts, lines)) is not None:
+        return dict.fromkeys(axes.lines, "x and y exchanged")
     code = {number: code_of(number, lines) for number in range(1, len(lines) + 1)}
     patterns = [*_tile_loads(report, lines), *_patterns(leading)]
     for pattern, text in patterns:
@@ -212,6 +214,9 @@ def _exchange(leading: Finding, found: Sequence[int], lines: Sequence[str]) -> S
     """Which indices to correct, if some are exchanged; None if none are known to be. found: the lines to look at."""
     if wrong := repairs(leading.facts, lines):
         return Step("tile_indices", repair_text(wrong).replace("{", "{{").replace("}", "}}"))
+    if (axes := exchanged_axes(leading.facts, lines)) is not None:
+        text = f"Use the `y` indices in `{axes.row}` and the `x` indices in `{axes.column}`{_at(axes.lines)}."
+        return Step("exchanged_axes", f"{text} `threadIdx.x` counts columns.")
     facts, index = leading.facts, "Which of the two belongs to `threadIdx.x`?"
     # A tile that is transposed looks like a matrix in a single tile.
     if (turned := facts.diagnosis(*_TURNED, in_all=True)) is not None:

@@ -66,6 +66,31 @@ def repairs(facts: Facts, lines: Sequence[str]) -> tuple[Repair, ...]:
     return tuple(each for of_tile in found for each in of_tile) if all(found) else ()
 
 
+@dataclass(frozen=True, slots=True)
+class ExchangedAxes:
+    """The names of an element's row and column, each computed with the other's index, and the lines that do so."""
+
+    row: str
+    column: str
+    lines: tuple[int, ...]
+
+
+def exchanged_axes(facts: Facts, lines: Sequence[str]) -> ExchangedAxes | None:
+    """What makes each thread load the elements of another one; None if the output or the source doesn't show it."""
+    diagonals = facts.diagnosis("tile_diagonals", in_all=True)
+    if diagonals is None:
+        return None
+    code, output = code_of_all(lines), diagonals.names[-1]
+    kinds = _Kinds(code)
+    for place in re.finditer(rf"\b{re.escape(output)}\s*+{_FLAT.pattern}", code):
+        row, _, column = (part.strip() for part in place.groups())
+        set_at = [re.search(rf"\b{re.escape(name)}\s*+=(?!=)", code) for name in (row, column)]
+        if kinds.of_pair(row, column) == ("tx", "ty") and all(set_at):
+            found = {line_at(code, each.start()) for each in set_at if each is not None}
+            return ExchangedAxes(row, column, (*sorted(found),))
+    return None
+
+
 def turns_tiles_of_result(facts: Facts) -> bool:
     """Whether each thread multiplies the cells of the thread with exchanged indices."""
     cells = facts.diagnosis("tile_cells")
@@ -124,7 +149,10 @@ class _Kinds:
 
     def of(self, cell: Cell) -> tuple[str, str]:
         """For row and column: `tx`, `ty`, `k` for neither, or "" for both."""
-        return self._kind(cell.row), self._kind(cell.column)
+        return self.of_pair(cell.row, cell.column)
+
+    def of_pair(self, row: str, column: str) -> tuple[str, str]:
+        return self._kind(row), self._kind(column)
 
     def _kind(self, index: str) -> str:
         names = names_in(one_name(index))

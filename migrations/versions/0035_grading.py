@@ -5,6 +5,7 @@ Revision ID: 0035
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import sqlalchemy as sa
@@ -50,7 +51,11 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Remove them."""
+    """Remove them, also from rubrics: the code before doesn't read items."""
+    assignments = sa.table("assignments", sa.column("id"), sa.column("rubric"))
+    for number, rubric in op.get_bind().execute(sa.select(assignments).where(assignments.c.rubric != "")).all():
+        old = [{key: each[key] for key in each if key not in ("items", "one")} for each in json.loads(rubric)]
+        op.execute(assignments.update().where(assignments.c.id == number).values(rubric=json.dumps(old)))
     for table_name in ("saved_comments", "grading_shares"):
         op.drop_table(table_name)
     for name, columns in _ADDED.items():

@@ -56,7 +56,7 @@ class LoginAnswer:
 class LoginTokenRequest:
     """A command line that waits for its token."""
 
-    device_code: Annotated[str, Text(longest=100)]
+    device_code: Annotated[str, Text("[A-Za-z0-9_-]*", longest=100)]
 
 
 @dataclass(frozen=True, slots=True)

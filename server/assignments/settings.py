@@ -117,6 +117,10 @@ class AssignmentSettings:
         "Hold grades back", "Students see their verdicts, but no points until you clear this.",
         option="--hold-grades/--release-grades", help="Hide points from students, or show them.",
     )] = False
+    edit_on_request: Annotated[bool, Asked(
+        "Edit on request", "A result says what is wrong and where. Students press a button to see the edit.",
+        option="--edit-on-request/--edit-at-once", help="Show the edit after a mistake on request only, or at once.",
+    )] = False
     blind: Annotated[bool, Asked(
         "Grade blind", "Staff grade by the rubric without names. Other staff pages still show them.",
         option="--blind/--named", help="Hide names while grading by the rubric, or show them.",

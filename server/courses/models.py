@@ -199,6 +199,7 @@ class Assignment(Base):
     checks_per_hour: free checks for each student
     board_frozen_at: from then on, students see the leaderboards of that moment
     grades_held: whether students don't see their points yet
+    edit_on_request: whether students see the next step after a mistake only once they ask for it
     board_columns: columns of its leaderboards, such as "speed date"; "" for the usual ones
     board_sort: the column that sorts leaderboards at first, with "-" in front if reversed; "" for the rank
     rubric: the criteria by which course staff give points, see server.grades.criteria; "" for none
@@ -242,6 +243,7 @@ class Assignment(Base):
     counts: Mapped[Counts] = mapped_column(choice(Counts), default=Counts.BEST)
     board_frozen_at: Mapped[datetime | None]
     grades_held: Mapped[bool] = mapped_column(default=False)
+    edit_on_request: Mapped[bool] = mapped_column(default=False)
     late_percent_most: Mapped[float] = mapped_column(default=100.0)
     goals_percent: Mapped[float] = mapped_column(default=100.0)
     speed_by: Mapped[SpeedBy | None] = mapped_column(choice(SpeedBy, constrained=False))

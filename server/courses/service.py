@@ -109,6 +109,13 @@ def hold_course(session: Session, course_id: int) -> None:
     session.execute(select(Course.id).where(Course.id == course_id).with_for_update(key_share=True))
 
 
+def hold_active_course(session: Session, course_id: int) -> None:
+    """Lock a course, as `hold_course` does. Raises CourseError if it is archived."""
+    hold_course(session, course_id)
+    if session.scalar(select(Course.archived_at).where(Course.id == course_id)) is not None:
+        raise CourseError("This course is archived. Its grades and comments don’t change any more.")
+
+
 def courses(session: Session) -> Sequence[Course]:
     """All courses, the newest first."""
     return session.scalars(select(Course).order_by(Course.created_at.desc(), Course.slug)).all()

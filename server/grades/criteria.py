@@ -44,12 +44,16 @@ class Criterion:
         """The points without a chosen item: all if there are only deductions, otherwise none."""
         return self.most if self.items and all(each.points <= 0 for each in self.items) else 0.0
 
+    def chosen(self, given: Given) -> tuple[Item, ...]:
+        """The chosen items that count. If at most one can be chosen, this is the first one."""
+        chosen = tuple(each for each in self.items if each.key in given.items)
+        return chosen[:1] if self.one else chosen
+
     def points(self, given: Given) -> float | None:
         """The points between 0 and the most; None if it isn't graded yet."""
         if not self.items:
             return min(given.points[self.key], self.most) if self.key in given.points else None
-        chosen = [each.points for each in self.items if each.key in given.items]
-        return min(max(self.starts + sum(chosen[:1] if self.one else chosen), 0.0), self.most)
+        return min(max(sum((each.points for each in self.chosen(given)), self.starts), 0.0), self.most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,18 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 from sqlalchemy import and_, exists, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.acts.act import Act, Target
 from server.acts.field import Asked
 from server.courses.models import Assignment, Correction, Membership, Role
+from server.courses.service import hold_active_course
 from server.database.upsert import insert_into
 from server.fields import Text
+from server.grades.criteria import Criterion, criteria_of
+from server.grades.grade import given_in
 from server.grades.rubric import code_of
 from server.submissions.models import GradingShare, Mode, RubricGrade, Submission
 
@@ -31,8 +34,10 @@ class Paper:
     """A student of whom something is to grade.
 
     code: the student's name while grading blind, which stays and says nothing; it is in addresses
-    row: what course staff gave so far; None if it isn't graded
+    row: what course staff gave so far; None for nothing
+    graded: whether all criteria have points
     excused: whether the assignment doesn't count for the student
+    grader: whose share the student is in; None if it is no one's who still is course staff
     """
 
     person: int
@@ -40,6 +45,7 @@ class Paper:
     section: str
     code: str
     row: RubricGrade | None
+    graded: bool
     excused: bool
     grader: int | None
     claimed_by: int | None
@@ -47,7 +53,12 @@ class Paper:
 
     @property
     def waits(self) -> bool:
-        return self.row is None and not self.excused
+        return not self.graded and not self.excused
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is part of the progress. An excused student is only if graded."""
+        return self.graded or not self.excused
 
     def holder(self, reader: int, now: datetime) -> int | None:
         """Who else has it open now; None for no one."""
@@ -72,23 +83,36 @@ def papers(session: Session, assignment: Assignment) -> Sequence[Paper]:
         Submission.verdict.is_not(None),
         Submission.verdict != Verdict.SYSTEM_ERROR,
     )
+    grader = aliased(Membership)
+    active = grader.course_id == assignment.course_id, grader.role != Role.STUDENT, grader.dropped_at.is_(None)
     query = (
         select(
             Membership.person_id, Person.name, Membership.section, RubricGrade, Correction.excused,
-            GradingShare.grader_id, GradingShare.claimed_by, GradingShare.claimed_until,
+            grader.person_id, GradingShare.claimed_by, GradingShare.claimed_until,
         )
         .join(Person, Person.id == Membership.person_id)
         .outerjoin(RubricGrade, _of(assignment, RubricGrade))
         .outerjoin(Correction, _of(assignment, Correction))
         .outerjoin(GradingShare, _of(assignment, GradingShare))
+        .outerjoin(grader, and_(grader.person_id == GradingShare.grader_id, *active))
         .where(Membership.course_id == assignment.course_id, Membership.role == Role.STUDENT)
+        .where(Person.erased_at.is_(None))
         .where(or_(and_(judged, Membership.dropped_at.is_(None)), RubricGrade.id.is_not(None)))
     )  # fmt: skip
+    criteria = criteria_of(assignment.rubric)
     found = (
-        Paper(person, name, section, code_of(assignment, person), row, bool(excused), grader, holder, until)
-        for person, name, section, row, excused, grader, holder, until in session.execute(query)
-    )
+        Paper(
+            person, name, section, code_of(assignment, person), row, _graded(criteria, row), bool(excused), share,
+            holder, until,
+        )
+        for person, name, section, row, excused, share, holder, until in session.execute(query)
+    )  # fmt: skip
     return sorted(found, key=lambda one: one.code)
+
+
+def _graded(criteria: Sequence[Criterion], row: RubricGrade | None) -> bool:
+    given = given_in(row)
+    return given is not None and all(each.points(given) is not None for each in criteria)
 
 
 def _of(assignment: Assignment, table: type[RubricGrade | Correction | GradingShare]) -> Any:
@@ -136,8 +160,7 @@ def release(session: Session, assignment: int, person: int) -> None:
 
 def progress(found: Sequence[Paper]) -> tuple[int, int]:
     """How many are graded, of how many. Without excused students, unless they are graded."""
-    graded = sum(one.row is not None for one in found)
-    return graded, graded + sum(one.waits for one in found)
+    return sum(one.graded for one in found), sum(one.counts for one in found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +180,9 @@ def shares(found: Sequence[Paper], staff: Mapping[int, str]) -> Sequence[Share]:
         Share(
             grader,
             name,
-            sum(one.grader == grader for one in found),
+            sum(one.grader == grader and one.counts for one in found),
             sum(one.grader == grader and one.waits for one in found),
-            sum(one.row is not None and one.row.graded_by == grader for one in found) if grader else 0,
+            sum(one.graded and one.row is not None and one.row.graded_by == grader for one in found) if grader else 0,
         )
         for grader, name in [*staff.items(), (None, "")]
     ]
@@ -181,18 +204,19 @@ class Split:
     section: "" for all students
     """
 
-    grader: Annotated[str, Text(254), Asked("Graded by", option="GRADER", needed=True)] = EVERYONE
-    section: Annotated[str, Text(60), Asked("Students", help="Only this section.")] = ""
+    grader: Annotated[str, Text(longest=254), Asked("Graded by", option="GRADER", needed=True)] = EVERYONE
+    section: Annotated[str, Text(longest=60), Asked("Students", help="Only this section.")] = ""
 
 
 def _split(session: Session, on: Target, _actor: Person | None, given: Split) -> int:
     """Returns how many students moved."""
+    hold_active_course(session, on.course.id)
     assignment = on.assignment
     among = _among(session, on.course.id, given.grader)
     graded = select(RubricGrade.person_id).where(RubricGrade.assignment_id == assignment.id)
-    query = select(Membership.person_id).where(
+    query = select(Membership.person_id).join(Person, Person.id == Membership.person_id).where(
         Membership.course_id == on.course.id, Membership.role == Role.STUDENT, Membership.dropped_at.is_(None),
-        Membership.person_id.not_in(graded),
+        Person.erased_at.is_(None), Membership.person_id.not_in(graded),
     )  # fmt: skip
     if given.section:
         query = query.where(Membership.section == given.section)

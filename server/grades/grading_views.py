@@ -22,7 +22,7 @@ from server.acts.by_form import change_by_form, form_now
 from server.assignments.staff_views import assignment_of
 from server.courses.access import Membership, staff_of
 from server.courses.models import Assignment
-from server.courses.service import CourseError
+from server.courses.service import CourseError, hold_active_course
 from server.courses.staff_pages import Desk, acting, back, confirmed, desk_of, mistakes_noted, staff
 from server.grades.criteria import Given, criteria_of
 from server.grades.grade import Grade, given_in, own_grades, rubric_grades_of
@@ -147,6 +147,7 @@ def remove_saved(slug: str, assignment: str, number: int) -> Response:
     """Remove a saved comment. Submissions that have it keep it."""
     course = staff_of(slug)
     with site().sessions.begin() as session:
+        hold_active_course(session, course.course_id)
         found = session.get(SavedComment, number)
         if found is not None and found.course_id == course.course_id:
             session.delete(found)
@@ -286,7 +287,7 @@ def _grading(
         _SHOWN.where(Submission.id == grade.counted.entry.submission_id)
     ).one()
     form.values[_CONFLICT] = version_of(assignment, paper.row, submission.id)
-    report = read_stored_report(packed, verdict or Verdict.SYSTEM_ERROR, staff=True).report
+    report = read_stored_report(packed, verdict or Verdict.SYSTEM_ERROR, staff=True, hides_edit=False).report
     title, holder = _title(assignment, paper), paper.holder(who, now)
     before, following = around(every, who, now, paper.code)
     talk = listing_of(
@@ -368,7 +369,7 @@ def given_form(assignment: Assignment, row: RubricGrade | None) -> Form:
         values |= {f"points_{key}": typed_number(value) for key, value in given.points.items()}
         values |= {f"words_{key}": text for key, text in given.words.items()}
         for each in criteria_of(assignment.rubric):
-            for item in each.items:
+            for item in each.chosen(given):
                 if item.key in given.items:
                     values |= {f"item_{each.key}": item.key} if each.one else {f"item_{item.key}": "yes"}
     return filled(values)

@@ -16,7 +16,7 @@ from server.accounts.models import Person
 from server.assignments.settings import MOST_POINTS
 from server.audit.service import note
 from server.courses.models import Assignment
-from server.courses.service import CourseError, hold_course
+from server.courses.service import CourseError, hold_active_course, hold_course
 from server.grades.criteria import (
     LONGEST_TEXT,
     LONGEST_TITLE,
@@ -102,8 +102,8 @@ def sheet_lines(assignment: Assignment, given: Given | None) -> tuple[SheetLine,
 def _line(criterion: Criterion, given: Given | None) -> SheetLine:
     if given is None:
         return SheetLine(criterion, None, "", ())
-    chosen = tuple(each for each in criterion.items if each.key in given.items)
-    return SheetLine(criterion, criterion.points(given), given.words.get(criterion.key, ""), chosen)
+    words = given.words.get(criterion.key, "")
+    return SheetLine(criterion, criterion.points(given), words, criterion.chosen(given))
 
 
 LONGEST_WORDS = 1_000
@@ -117,24 +117,22 @@ def item_lines(items: Iterable[Item]) -> str:
 def read_items(text: str, was: Sequence[Item]) -> tuple[Item, ...]:
     """Read items, one a line. Raises ValueError.
 
-    was: the present items; a line keeps its item's students if its text stays, or if its points and its place stay
+    was: the present items; a line keeps its item's students if its text stays. So does the only changed line if the
+        number of lines and its points stay
     """
     typed = [_typed_item(line) for line in text.splitlines() if line.strip()]
     known = {each.text: each for each in was}
-    words = {text for _, text in typed}
-    made = []
-    for place, (points, words_of) in enumerate(typed):
-        same = known.get(words_of)
-        if same is None and place < len(was) and was[place].points == points and was[place].text not in words:
-            same = was[place]
-        made.append(Item("" if same is None else same.key, points, words_of))
-    return tuple(made)
+    if len(typed) == len(was):
+        changed = [(new, old) for new, old in zip(typed, was, strict=True) if new != (old.points, old.text)]
+        if len(changed) == 1 and changed[0][0][0] == changed[0][1].points:
+            known = {changed[0][0][1]: changed[0][1]} | known
+    return tuple(Item(known[words].key if words in known else "", points, words) for points, words in typed)
 
 
 def _typed_item(line: str) -> tuple[float, str]:
     points, _, text = printable(line).replace("\N{MINUS SIGN}", "-").partition(" ")
     try:
-        return read_number(points.removeprefix("+")), text.strip()
+        return read_number(points.removeprefix("+")) + 0.0, text.strip()
     except ValueError:
         raise ValueError(f"“{line.strip()[:40]}” doesn’t begin with points, such as “-1 No bounds check”.") from None
 
@@ -169,7 +167,7 @@ def _wrong_items(items: Sequence[Item]) -> str:
         return "Two items of a criterion have the same text."
     if any(not 0 < len(each.text) <= LONGEST_TITLE for each in items):
         return f"An item’s text must have 1 to {LONGEST_TITLE} characters."
-    if any(abs(each.points) > MOST_POINTS for each in items):
+    if any(not abs(each.points) <= MOST_POINTS for each in items):
         return f"An item’s points must be between -{MOST_POINTS:,.0f} and {MOST_POINTS:,.0f}."
     return ""
 
@@ -218,7 +216,7 @@ def wrong_points(assignment: Assignment, given: Given) -> dict[str, str]:
             found[f"words_{each.key}"] = f"This text is too long. The limit is {LONGEST_WORDS:,} characters."
         if each.one and len(given.items & {item.key for item in each.items}) > 1:
             found[f"item_{each.key}"] = f"Choose at most one item of “{each.title}”."
-    if abs(given.adjustment) > MOST_POINTS:
+    if not abs(given.adjustment) <= MOST_POINTS:
         found["adjustment"] = f"The adjustment must be between -{MOST_POINTS:,.0f} and {MOST_POINTS:,.0f}."
     if given.adjustment and not given.reason.strip():
         found["reason"] = "Enter a reason for the adjustment. The student sees it."
@@ -237,7 +235,7 @@ def give_points(
     given: None to remove the grading
     """
     assignment, person = submission.assignment, submission.person_id
-    hold_course(session, assignment.course_id)
+    hold_active_course(session, assignment.course_id)
     session.refresh(assignment)
     why = why_not(session, submission)
     if why:

@@ -75,7 +75,7 @@ def compared(session: Session, attempt: Attempt) -> Compared:
 
 
 def figures(left: Compared, right: Compared, metric: Metric) -> tuple[Figure, ...]:
-    """Compare all numbers that at least one side has."""
+    """Compare all numbers that at least one side has; empty if one side has none, as without a result."""
     rows = [
         _speed(left.result, right.result, metric),
         _plain(left, right, "Share of cuBLAS", "measured", lambda each: each.cublas_share),
@@ -90,7 +90,9 @@ def figures(left: Compared, right: Compared, metric: Metric) -> tuple[Figure, ..
         _counted(left, right, "Shared memory per block, in bytes", _shared),
     ]
     rows.append(_bound(left.result, right.result, metric))
-    return tuple(row for row in rows if row is not None and (row.left != "–" or row.right != "–"))
+    known = [row for row in rows if row is not None and (row.left != "–" or row.right != "–")]
+    both_sides = any(row.left != "–" for row in known) and any(row.right != "–" for row in known)
+    return tuple(known) if both_sides else ()
 
 
 def _report(session: Session, result: Result) -> Report | None:

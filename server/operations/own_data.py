@@ -13,7 +13,6 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import InstrumentedAttribute, Session, joinedload
 
 from kernels.experiment.result import to_json
-from kernels.verdict import Verdict
 from server.accounts.models import ApiToken, BrowserSession, Identity, Person
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Course, Extension, Membership
@@ -40,11 +39,12 @@ def own_data(session: Session, person_id: int) -> bytes:
     with ZipFile(archive, "w", ZIP_DEFLATED) as made:
         for name, rows in _tables(session, person_id):
             made.writestr(f"{name}.json", json.dumps(rows, default=_plain, ensure_ascii=False, indent=1))
-        for public_id, assignment, verdict, content, report in _submitted(session, person_id):
-            folder = f"submissions/{assignment.replace('/', '-')}-{public_id}"
+        for submission, content, report in _submitted(session, person_id):
+            folder = f"submissions/{submission.assignment.name.replace('/', '-')}-{submission.public_id}"
             made.writestr(f"{folder}/source.cu", content)
-            if report is not None and verdict is not None:
-                result = read_stored_report(report, verdict, staff=False).plain
+            if report is not None and submission.verdict is not None:
+                hides_edit = submission.hides_edit
+                result = read_stored_report(report, submission.verdict, staff=False, hides_edit=hides_edit).plain
                 made.writestr(f"{folder}/result.json", json.dumps(result, ensure_ascii=False, indent=1))
         for public_id, points in _experiments(session, person_id):
             made.writestr(f"experiments/{public_id}.json", json.dumps(points, ensure_ascii=False, indent=1))
@@ -183,8 +183,8 @@ def _experiments(session: Session, person: int) -> Iterator[tuple[str, Rows]]:
         yield public_id, [to_json(result) for result in results(session, number)]
 
 
-def _submitted(session: Session, person: int) -> Iterator[tuple[str, str, Verdict | None, bytes, bytes | None]]:
-    """ID, assignment, verdict, source and packed report of each submission, some at a time: they may be many."""
+def _submitted(session: Session, person: int) -> Iterator[tuple[Submission, bytes, bytes | None]]:
+    """Each submission, its source and packed report, some at a time: they may be many."""
     after = 0
     query = (
         select(Submission, Source.content, Result.report)
@@ -196,8 +196,7 @@ def _submitted(session: Session, person: int) -> Iterator[tuple[str, str, Verdic
         .limit(_SOME)
     )
     while found := session.execute(query.where(Submission.id > after)).all():
-        for submission, content, report in found:
-            yield submission.public_id, submission.assignment.name, submission.verdict, content, report
+        yield from ((submission, content, report) for submission, content, report in found)
         after = found[-1][0].id
 
 

@@ -10,17 +10,21 @@ from sqlalchemy.orm import Session
 
 from kernels.analysis.devices import devices
 from kernels.exercise.model import Metric
+from kernels.ladder import shipped_ladder
 from kernels.rendering.measured_numbers import ms_text, speed_text
 from kernels.rendering.page import numbers
 from kernels.wording import sizes_text
 from server.courses.access import Reader
-from server.courses.models import Assignment
+from server.courses.models import Assignment, Exercise
 from server.grading.metric import UNITS, metric_of, ranking_of
 from server.standings.answers import line_of
 from server.standings.board_query import ORDERS, Query, Shown, columns_for, mark_of, position_at
 from server.standings.queries import PAGE, Order, Ranked, Selection, position_of, read_around, read_own, read_part
 from server.standings.ranks import CPU, BoardKey, Ranks, class_of, classes
 from worker.contract.answers import Line
+
+LADDER_CLASS = "h200"
+"""The device class on which all reference ladders were measured."""
 
 _SEARCHED_FROM = 10
 _FASTEST = ("fastest first", "slowest first")
@@ -63,6 +67,15 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownKernel:
+    """A kernel of the exercise's reference ladder, with its speed as a number and in words."""
+
+    title: str
+    gflops: float
+    speed: str
+
+
+@dataclass(frozen=True, slots=True)
 class BoardPage:
     """Everything that the page shows.
 
@@ -70,6 +83,7 @@ class BoardPage:
     in_order: what comes first, in a few words
     measured: whether the leaderboard has speeds
     ranking: the sizes that kernels are ranked with
+    known: kernels with speeds of another machine, if this leaderboard has none
     own: the reader's line if it is on another page
     called: the reader's name for other students; "" if the reader isn't on the leaderboard
     listed: whether other students see the reader's line
@@ -94,6 +108,7 @@ class BoardPage:
     columns: tuple[Column, ...]
     metric: Metric
     ranking: str
+    known: tuple[KnownKernel, ...]
     lines: tuple[Line, ...]
     own: Line | None
     called: str
@@ -175,6 +190,7 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
         columns=_columns(here, query, UNITS[metric], assignment.board_columns, measured=bool(device_class)),
         metric=metric,
         ranking=sizes_text(ranking_of(assignment.exercise)),
+        known=() if device_class else _known_kernels(assignment.exercise),
         lines=tuple(map(line, part.rows)),
         own=line(own) if own is not None and away else None,
         called=own.shown if own is not None else "",
@@ -194,6 +210,19 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
         frozen_view=frozen_view,
         other_view=_other_view(here, query) if frozen and staff else "",
     )  # fmt: skip
+
+
+def _known_kernels(exercise: Exercise) -> tuple[KnownKernel, ...]:
+    """The reference ladder of a shipped exercise, at the sizes that kernels are ranked with."""
+    ladder = shipped_ladder(exercise.name) if exercise.course_id is None else None
+    if ladder is None or metric_of(exercise) is not Metric.GFLOPS:
+        return ()
+    size = max(ranking_of(exercise).values(), default=1)
+    found = [(rung.title, rung.figures[LADDER_CLASS].at(size)) for rung in ladder.rungs if LADDER_CLASS in rung.figures]
+    return tuple(
+        KnownKernel(title, gflops, f"{speed_text(gflops)}{numbers.SPACE}{UNITS[Metric.GFLOPS]}")
+        for title, gflops in found
+    )
 
 
 def own_class(assignment: Assignment) -> str:

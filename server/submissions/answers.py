@@ -20,6 +20,7 @@ from server.submissions.models import Mode
 from server.submissions.progress.jobs import StepStatus, SubmissionStatus, read_statuses
 from server.submissions.progress.streams import wait_answer
 from server.submissions.queries import NAMED, visible_row
+from server.submissions.result.report import for_reader
 from server.submissions.result.worth import worth_of
 from worker.contract.answers import Wait
 from worker.contract.messages import StepKind
@@ -63,6 +64,7 @@ class SubmissionAnswer:
     steps: compile, check, and measure if a GPU measures it
     result: the object that `tilelab grade --json` prints, in the format of the version that graded it; None without a
         verdict. Its `seed` is for course staff only
+    edit_hidden: whether `result` leaves out the next step after a mistake until its student asks for it
     """
 
     id: str
@@ -76,6 +78,7 @@ class SubmissionAnswer:
     wait: Wait | None
     steps: tuple[StepAnswer, ...]
     result: Annotated[Mapping[str, Any] | None, Reads(Report | None)]
+    edit_hidden: bool
 
 
 def step_answers(status: SubmissionStatus, report: Mapping[str, Any] | None) -> tuple[StepAnswer, ...]:
@@ -114,8 +117,9 @@ def read_submission(session: Session, person_id: int, public_id: str, now: datet
     submission, role, _ = found
     status = read_statuses(session, [submission.id], now)[submission.id]
     assignment = submission.assignment
-    sees_seed = is_staff(role)
-    report = _report(session, submission.judged_job_id, sees_seed=sees_seed)
+    staff = is_staff(role)
+    hides_edit = submission.hides_edit and not staff
+    report = _report(session, submission.judged_job_id, staff=staff, hides_edit=hides_edit)
     return SubmissionAnswer(
         id=submission.public_id,
         assignment=assignment.name,
@@ -123,17 +127,15 @@ def read_submission(session: Session, person_id: int, public_id: str, now: datet
         device_class=submission.device_class,
         state=status.state,
         verdict=status.verdict,
-        worth=worth_of(session, submission, now, as_staff=sees_seed),
+        worth=worth_of(session, submission, now, as_staff=staff),
         position=status.position,
         wait=wait_answer(status.place),
         steps=step_answers(status, report if status.id == submission.judged_job_id else None),
         result=report,
+        edit_hidden=hides_edit,
     )
 
 
-def _report(session: Session, job: int | None, *, sees_seed: bool) -> Mapping[str, Any] | None:
-    """The report as recorded. The seed reproduces all secret inputs, so only course staff see it."""
+def _report(session: Session, job: int | None, *, staff: bool, hides_edit: bool) -> Mapping[str, Any] | None:
     packed = session.scalar(select(Result.report).where(Result.job_id == job))
-    if packed is None:
-        return None
-    return unpack(packed) if sees_seed else {**unpack(packed), "seed": ""}
+    return None if packed is None else for_reader(unpack(packed), staff=staff, hides_edit=hides_edit)

@@ -22,7 +22,8 @@ from server.http.query import next_url, read_query
 from server.http.site import site
 from server.submissions import allowance
 from server.submissions.answers import SubmissionAnswer, read_submission
-from server.submissions.changes import NotPossible, cancel_own, revoke
+from server.submissions.changes import NotPossible, ask_for_edit, cancel_own, revoke
+from server.submissions.models import Submission
 from server.submissions.new_submission import KEY, SubmissionRequest, read_key, read_new_submission, submit
 from server.submissions.progress.streams import ProgressAnswer, stream_for_programs
 from server.submissions.queries import (
@@ -214,14 +215,7 @@ def stop(public_id: str) -> Response:
     """Cancel a submission of yours that isn't graded yet."""
     person = person_asking()
     with site().sessions.begin() as session:
-        submission = visible_submission(session, person.id, public_id)
-        if submission is None:
-            raise _no_submission()
-        if submission.person_id != person.id:
-            raise Refused(
-                403, "not_yours", "This is someone else's submission",
-                "Course staff cancel it on its page, or with `tilelab admin jobs cancel`.",
-            )  # fmt: skip
+        submission = _own_submission(session, person.id, public_id)
         try:
             tickets = cancel_own(session, submission, person)
         except NotPossible as error:
@@ -230,6 +224,33 @@ def stop(public_id: str) -> Response:
             ) from error
     revoke(site().settings.redis_url, tickets)
     return look_up(public_id)
+
+
+@submissions.post("/submissions/<public_id>/edit")
+@operation(
+    SubmissionAnswer,
+    path={"public_id": PUBLIC_ID},
+    scope=Scope.SUBMIT,
+    refuses={403: "It is someone else's submission.", **_NONE},
+)
+def show_edit(public_id: str) -> Response:
+    """Ask for the next step after a mistake of yours. Course staff see that you asked."""
+    person = person_asking()
+    with site().sessions.begin() as session:
+        ask_for_edit(_own_submission(session, person.id, public_id), person.id, datetime.now(UTC))
+    return look_up(public_id)
+
+
+def _own_submission(session: Session, person: int, public_id: str) -> Submission:
+    submission = visible_submission(session, person, public_id)
+    if submission is None:
+        raise _no_submission()
+    if submission.person_id != person:
+        raise Refused(
+            403, "not_yours", "This is someone else's submission",
+            "Only its student can do this. Course staff cancel it on its page, or with `tilelab admin jobs cancel`.",
+        )  # fmt: skip
+    return submission
 
 
 def _need_staff_for_others(session: Session, person: int, public_id: str) -> None:

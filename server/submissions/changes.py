@@ -47,6 +47,12 @@ class _Graded:
     arch: str
 
 
+def ask_for_edit(submission: Submission, person: int, now: datetime) -> None:
+    """Show the next step after a mistake to its student from now on. Others' requests change nothing."""
+    if submission.person_id == person and submission.hides_edit:
+        submission.edit_shown_at = now
+
+
 def retry(session: Session, number: int, actor: Person | None, now: datetime | None = None) -> Job:
     """Grade the same source again as a new job. The old job stays unchanged.
 

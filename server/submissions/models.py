@@ -65,6 +65,7 @@ class Submission(Base):
     )
     verdict: Mapped[Verdict | None] = mapped_column(choice(Verdict, constrained=False))
     late_days: Mapped[int] = mapped_column(default=0)
+    edit_shown_at: Mapped[datetime | None]
 
     assignment: Mapped[Assignment] = relationship()
     person: Mapped[Person] = relationship()
@@ -75,6 +76,13 @@ class Submission(Base):
     def removed(self) -> str:
         """Why it has neither source nor findings any more; "" if it has them."""
         return REMOVED if self.source_digest == NO_SOURCE else ""
+
+    @property
+    def hides_edit(self) -> bool:
+        """Whether its student doesn't see the next step after its mistake yet."""
+        mistaken = self.verdict is not None and self.verdict not in {Verdict.ACCEPTED, Verdict.SYSTEM_ERROR}
+        waits = self.edit_shown_at is None and not self.removed
+        return mistaken and self.assignment.edit_on_request and waits
 
 
 class StagedRegrade(Base):

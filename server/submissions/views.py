@@ -24,7 +24,7 @@ from server.http.page_around import PageAround
 from server.http.problems import Refused
 from server.http.site import site
 from server.standings.class_speeds import class_speeds
-from server.submissions.changes import NotPossible, cancel, cancel_own, retry, revoke
+from server.submissions.changes import NotPossible, ask_for_edit, cancel, cancel_own, retry, revoke
 from server.submissions.models import Mode
 from server.submissions.progress.jobs import SubmissionStatus
 from server.submissions.progress.live import clock, envelope, live_part, markup_of
@@ -167,6 +167,15 @@ def stop(public_id: str) -> Response:
     return _back(public_id, "taken-back")
 
 
+@submissions_pages.post("/<public_id>/edit")
+def show_edit(public_id: str) -> Response:
+    """Show the owner the next step after a mistake from now on."""
+    who = viewer()
+    with site().sessions.begin() as session:
+        ask_for_edit(existing(visible_submission(session, who.id, public_id)), who.id, datetime.now(UTC))
+    return go(url_for("submissions_pages.show", public_id=public_id))
+
+
 @submissions_pages.post("/<public_id>/retry")
 def again(public_id: str) -> Response:
     who = viewer()
@@ -208,7 +217,9 @@ def _signed_in(token: str, session: Session) -> int | None:
 
 def _kept(page: SubmissionPage) -> StoredReport | None:
     return (
-        None if page.judged is None else read_stored_report(page.judged.packed, page.judged.verdict, staff=page.staff)
+        None
+        if page.judged is None
+        else read_stored_report(page.judged.packed, page.judged.verdict, staff=page.staff, hides_edit=page.hides_edit)
     )
 
 
@@ -217,7 +228,9 @@ def _shown(page: SubmissionPage) -> ShownReport | None:
     if judged is None:
         return None
     earns = page.earned.text != ""
-    return show_report(judged.packed, judged.verdict, _around(page), staff=page.staff, earns=earns)
+    return show_report(
+        judged.packed, judged.verdict, _around(page), staff=page.staff, earns=earns, hides_edit=page.hides_edit
+    )
 
 
 def _around(page: SubmissionPage) -> Around:

@@ -108,7 +108,8 @@ def _page(public_id: str, form: Form) -> tuple[CommentsPage, str]:
         job = found.judged_job
         packed = None if job is None else session.scalar(select(Result.report).where(Result.job_id == job.id))
         verdict = None if job is None else job.verdict
-        marks = () if verdict is None else line_marks(read_stored_report(packed, verdict, staff=False).report)
+        report = verdict and read_stored_report(packed, verdict, staff=False, hides_edit=found.hides_edit).report
+        marks = line_marks(report) if report else ()
         talk = listing_of(
             found.source.content, threads_of(session, found.id), marks, form,
             address=url_for("comment_pages.show_comments", public_id=public_id), owner=found.person.name,

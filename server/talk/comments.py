@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, joinedload
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment, Course, Membership
-from server.courses.service import CourseError, hold_course, is_staff
+from server.courses.service import CourseError, hold_active_course, is_staff
 from server.submissions.models import Submission
 from server.submissions.service import reader_role
 from server.talk.models import LONGEST_COMMENT, Comment, RegradeRequest
@@ -197,7 +197,7 @@ def write_comment(
     """
     moment = now or datetime.now(UTC)
     written = _checked(text)
-    _active(session, submission)
+    hold_active_course(session, submission.assignment.course_id)
     staff = _writes_as_staff(session, submission, author)
     first = None if thread is None else _thread(session, submission, thread)
     if first is None and line is not None and not 1 <= line <= lines_of(submission):
@@ -222,7 +222,7 @@ def remove_comment(
 ) -> None:
     """Remove a comment, as its author or as course staff; raises CourseError."""
     moment = now or datetime.now(UTC)
-    _active(session, submission)
+    hold_active_course(session, submission.assignment.course_id)
     staff = _writes_as_staff(session, submission, actor)
     found = session.scalar(
         select(Comment).where(Comment.id == number, Comment.submission_id == submission.id).with_for_update(of=Comment)
@@ -271,13 +271,6 @@ def _checked(text: str) -> str:
     if len(written) > LONGEST_COMMENT:
         raise CourseError(f"This text is too long. The limit is {LONGEST_COMMENT:,} characters.", ["text"])
     return written
-
-
-def _active(session: Session, submission: Submission) -> None:
-    course = submission.assignment.course_id
-    hold_course(session, course)
-    if session.scalar(select(Course.archived_at).where(Course.id == course)) is not None:
-        raise CourseError("This course is archived. You can read the comments but not change them.")
 
 
 def _writes_as_staff(session: Session, submission: Submission, person: Person | None) -> bool:

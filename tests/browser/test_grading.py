@@ -161,6 +161,31 @@ def test_unsaved_work_is_back_after_reload_failure_and_sign_out(
     assert graded(course)[course.course.people["slow"]].words == {"aa": "Col runs over."}
 
 
+def test_old_drafts_go_and_those_of_others_stay(tom: Page, course: Filled) -> None:
+    path = paper(course, "ada")
+    tom.goto(path)
+    tom.keyboard.press("1")
+    tom.keyboard.press("1")
+    (key,) = drafts(tom)
+    _, assignment, code = key.removeprefix("tilelab-grading:").split(":")
+    other = [f"tilelab-grading:999:{assignment}:{code}", f"tilelab-grading:{key.split(':')[1]}:999:{code}"]
+    tom.evaluate("([key, other]) => other.forEach((each) => (localStorage[each] = localStorage[key]))", [key, other])
+    press(tom, "Enter")
+    assert drafts(tom) == sorted(other)
+    tom.goto(f"{course.url}{GRADING}?saved={code}")
+    old = "key => localStorage[key] = JSON.stringify({at: Date.now() - 31 * 86400000, fields: {item_i1: 'yes'}})"
+    tom.goto(paper(course, "ada"))
+    for each in (key, *other):
+        tom.evaluate(old, each)
+    tom.reload()
+    assert drafts(tom) == []
+    expect(tom.get_by_label(ROW)).not_to_be_checked()
+
+
+def drafts(page: Page) -> list[str]:
+    return sorted(page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('tilelab-grading:'))"))
+
+
 def test_keys_do_nothing_while_somebody_types(tom: Page, course: Filled) -> None:
     tom.goto(paper(course, "ada"))
     tom.keyboard.press("c")

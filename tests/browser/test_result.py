@@ -94,7 +94,7 @@ def test_a_line_of_the_card_opens_the_source_there(page, portal, race):
     page.locator(".excerpt").get_by_role("link", name="Line 25").click()
     expect(page.locator("#L25")).to_be_in_viewport()
     expect(tab(page, "Source")).to_have_attribute("aria-current", "true")
-    tab(page, "Result").click()
+    tab(page, "Details").click()
     expect(page.locator("#listing")).to_be_hidden()
 
 

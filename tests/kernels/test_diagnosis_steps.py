@@ -91,6 +91,32 @@ def test_a_diagnosis_of_a_product_leads_to_its_step(step, lines, change):
     assert step_after(product_of(37, change), PRODUCT, "Width=37 integers_left") == (step, lines)
 
 
+def of_diagonals(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """What a tiled kernel computes if `threadIdx.x` chooses the row of each load and store."""
+    on_diagonal = np.indices(left.shape)[0] % 16 == np.indices(left.shape)[1] % 16
+    first = np.arange(0, len(left), 16)
+    sums = np.add.reduceat((left * on_diagonal), first, axis=0) @ np.add.reduceat((right * on_diagonal), first, axis=1)
+    result: np.ndarray = sums.repeat(16, axis=0).repeat(16, axis=1)[: len(left), : len(left)]
+    return result
+
+
+@pytest.mark.parametrize(
+    ("step", "lines", "row", "column"),
+    [
+        ("exchanged_axes", [4], "blockIdx.x * 16 + threadIdx.x", "blockIdx.y * 16 + threadIdx.y"),
+        ("exchanged_axes", [4], "blockIdx.y * 16 + threadIdx.x", "blockIdx.x * 16 + threadIdx.y"),
+        # This source doesn't show it.
+        ("wrong_answer", [15], "blockIdx.y * 16 + threadIdx.y", "blockIdx.x * 16 + threadIdx.x"),
+    ],
+)
+def test_exchanged_axes_of_a_tiled_product_lead_to_row_and_column(step, lines, row, column):
+    source = PRODUCT.replace(
+        "Row = blockIdx.y * 16 + threadIdx.y, Col = blockIdx.x * 16 + threadIdx.x", f"Row = {row}, Col = {column}"
+    )
+    assert source.count(row)
+    assert step_after(product_of(37, of_diagonals), source, "Width=37 integers_left") == (step, lines)
+
+
 def test_lost_fractions_lead_to_the_tile_of_integers():
     output = real_product(lambda a, b: np.trunc(a) @ b)
     assert step_after(output, PRODUCT, "Width=37 real") == ("sum.integer_tiles", [2])

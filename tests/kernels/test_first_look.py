@@ -60,6 +60,7 @@ def test_exchanged_axes_are_the_first_thing_with_line_and_figures():
     assert first.line == 8
     assert "uncoalesced" in first.text
     assert "16 sectors; 2 are enough" in first.text
+    assert "the tile" not in first.text
 
 
 def test_uncoalesced_accesses_come_before_bank_conflicts():

@@ -87,6 +87,23 @@ def _gives(product: Product, left: Doubles, right: Doubles) -> bool:
     return True
 
 
+def _tile_diagonals(product: Product) -> Iterator[Diagnosis]:
+    """Sums of the tiles' diagonals alone: `threadIdx.x` chose the row of each load, and `threadIdx.y` the column."""
+    if product.tile < 2:
+        return
+    left, right = (_tiles(each, product.tile, _kind(product)) for each in (product.left, product.right))
+    total = np.zeros((left.shape[0], right.shape[1]), dtype=_kind(product))
+    for phase, k in pairs(range(left.shape[1]), range(product.tile)):
+        total += np.outer(left[:, phase, k, k], right[phase, :, k, k])
+    height, width = product.actual.shape
+    of_tiles = total.repeat(product.tile, axis=0).repeat(product.tile, axis=1)
+    if equal(product, of_tiles[:height, :width].astype(np.float64), rounding(product)):
+        text = (
+            f"Each tile of `{product.names[-1]}` has one value: your kernel multiplies only the diagonals of the tiles."
+        )
+        yield Diagnosis("tile_diagonals", text, names=product.names, in_all=True)
+
+
 def rounding(product: Product) -> Doubles:
     """How far sums of these numbers may be from their exact values, whatever terms they have.
 
@@ -122,6 +139,7 @@ def reordered(product: Product) -> Iterator[Diagnosis]:
         if equal(product, values, rounding(product)):
             yield Diagnosis(key, text, names=names)
     yield from tile_products(product)
+    yield from _tile_diagonals(product)
     yield from _turned_fragments(product)
 
 

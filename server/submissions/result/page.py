@@ -117,6 +117,8 @@ class SubmissionPage:
     solves_first: whether it is the reader's own and fresh, and the first accepted one that misses no goal
     several_tiles: whether the exercise allows more than one tile
     removed: why source and findings are gone; "" if they are there
+    hides_edit: whether the reader doesn't see the next step after a mistake yet
+    edit_shown_at: when the student asked for it, for course staff; None if they didn't
     """
 
     number: int
@@ -147,6 +149,8 @@ class SubmissionPage:
     solves_first: bool
     several_tiles: bool
     removed: str
+    hides_edit: bool
+    edit_shown_at: datetime | None
 
     @property
     def file(self) -> str:
@@ -237,6 +241,8 @@ def read_page(
         solves_first=submission.person_id == person and _is_fresh(judged, now) and _solves_first(session, submission),
         several_tiles=len(tiles_of(assignment.exercise)) > 1,
         removed=submission.removed,
+        hides_edit=submission.hides_edit and not staff,
+        edit_shown_at=submission.edit_shown_at if staff else None,
     )
 
 

@@ -19,6 +19,7 @@ from kernels.ladder import Ladder, shipped_ladder
 from kernels.rendering.page.report_page import ReportContext, render_report, render_sections
 from kernels.rendering.text_safety import safe
 from kernels.report import Report
+from kernels.report.model import Explanation
 from kernels.verdict import Verdict
 from server.bounded_work import bounded
 from server.fixed_part import MARK, FixedPart
@@ -119,18 +120,26 @@ class Around:
     ladder: str
 
 
-def read_stored_report(packed: bytes | None, verdict: Verdict, *, staff: bool) -> StoredReport:
-    """Read a result's report; if it is unreadable, a report with the verdict alone.
+def for_reader(plain: Mapping[str, Any], *, staff: bool, hides_edit: bool) -> dict[str, Any]:
+    """A stored report as a reader may have it.
 
     staff: whether to keep the seed, which reproduces all secret inputs
+    hides_edit: whether to leave out the next step after a mistake
     """
+    shown = dict(plain) if staff or "seed" not in plain else {**plain, "seed": ""}
+    if hides_edit and plain:
+        shown["explanation"] = {**(plain.get("explanation") or asdict(Explanation())), "step": "", "advice": ""}
+    return shown
+
+
+def read_stored_report(packed: bytes | None, verdict: Verdict, *, staff: bool, hides_edit: bool) -> StoredReport:
+    """Read a result's report; if it is unreadable, a report with the verdict alone. See `for_reader`."""
     try:
         plain = unpack(packed) if packed is not None else {}
     except ReportError:
         logger.exception("a stored report is unreadable")
         plain = {}
-    if not staff and "seed" in plain:
-        plain = {**plain, "seed": ""}
+    plain = for_reader(plain, staff=staff, hides_edit=hides_edit)
     return StoredReport(plain, readable(plain, verdict))
 
 
@@ -159,18 +168,22 @@ class ShownReport:
         return Markup(card) + Markup(MARK)  # noqa: S704 - rendered by our own templates
 
 
-def show_report(packed: bytes | None, verdict: Verdict, around: Around, *, staff: bool, earns: bool) -> ShownReport:
+def show_report(
+    packed: bytes | None, verdict: Verdict, around: Around, *, staff: bool, earns: bool, hides_edit: bool
+) -> ShownReport:
     """Render a stored report for a page that shows the times of all parts itself.
 
     Renders equal reports once in a process, if that works with all details. It is called for a reader who may see the
     report: it decides nothing.
 
-    staff: as for `read_stored_report`; earns: as for `sections_of`
+    staff, hides_edit: as for `for_reader`; earns: as for `sections_of`
     """
-    key = _digest(packed or b"", verdict.value, around.source, around.file, around.ladder, f"{staff} {earns}")
+    reader = f"{staff} {earns} {hides_edit}"
+    key = _digest(packed or b"", verdict.value, around.source, around.file, around.ladder, reader)
     found = _kept.find(key)
     if found is None:
-        found, whole = _render(read_stored_report(packed, verdict, staff=staff), around, earns=earns)
+        kept = read_stored_report(packed, verdict, staff=staff, hides_edit=hides_edit)
+        found, whole = _render(kept, around, earns=earns)
         if whole:
             _kept.keep(key, found)
     return found

@@ -1,7 +1,8 @@
 // The pages with comments at lines, and the page on which staff grade one submission after the other.
 //
 //   <a data-line="12" href="?line=12">       opens the comment form below this line, without loading the page again
-//   <form data-grading="KEY">                the rubric: keys, the sum, and a draft in this browser, by this key
+//   <form data-grading="READER:ASSIGNMENT:CODE">   the rubric: keys, the sum, and a draft in this browser, by this key
+//   <p data-grading="READER:ASSIGNMENT:">    on the overview: whose drafts these are
 //
 // Keys never act while somebody types in a field. A draft also survives signing out, because its work isn't saved.
 
@@ -20,7 +21,7 @@ const write = document.querySelector<HTMLTableRowElement>("#write");
 const sheet = document.querySelector<HTMLFormElement>("form[data-grading]");
 
 if (write !== null) commentAtLines(write);
-for (const form of all<HTMLFormElement>("form:has(.saved)")) offerSaved(form);
+for (const form of all<HTMLFormElement>("form")) if (form.querySelector(".saved") !== null) offerSaved(form);
 dropSaved();
 if (sheet !== null) gradeBy(sheet);
 document.addEventListener("keydown", (event) => {
@@ -94,20 +95,21 @@ function read(key: string): Kept | null {
   }
 }
 
-/** Delete what the last answer says is saved, and what is too old. */
+/** Delete what the last answer says is saved by this reader, and what is too old. */
 function dropSaved(): void {
   const saved = new URLSearchParams(location.search).get("saved");
-  if (saved === null) return;
+  const group = document.querySelector<HTMLElement>("[data-grading]")?.dataset["grading"]?.replace(/[^:]*$/, "");
   try {
     for (const key of Object.keys(localStorage).filter((each) => each.startsWith(PREFIX))) {
       const kept = read(key);
       const old = kept === null || Date.now() - kept.at > DAYS * 86_400_000;
-      if (old || key.endsWith(`:${saved}`)) localStorage.removeItem(key);
+      if (old || (group !== undefined && key === `${PREFIX}${group}${saved}`)) localStorage.removeItem(key);
       else if (saved === "comment" && here() === key) keep(key, without(kept.fields, kept.fields["sent"] ?? ""));
     }
   } catch {
     // no storage, no drafts
   }
+  if (saved === null) return;
   const address = new URL(location.href);
   address.searchParams.delete("saved");
   history.replaceState(null, "", address);

@@ -61,10 +61,11 @@ class Workbench {
   private open(): void {
     const asked = new URL(location.href);
     const isBack = asked.searchParams.has("from") || /^#(line-|source|hand-in)/.test(asked.hash);
-    const isRefused = document.querySelector("[data-mistake], [data-refusal], [data-repaired]") !== null;
+    const refused = document.querySelector<HTMLElement>("[data-mistake], [data-refusal], [data-repaired]");
     const { earlier, pending } = this.panel.dataset;
-    if (isRefused || (isBack && !WIDE.matches)) this.tab(!WIDE.matches ? "work" : earlier === undefined ? "about" : "checked");
+    if (refused !== null || (isBack && !WIDE.matches)) this.tab(!WIDE.matches ? "work" : earlier === undefined ? "about" : "checked");
     else if (isBack || pending !== undefined) this.tab("checked");
+    refused?.focus(); // the browser gave no focus to what was still hidden
   }
 
   /** A refused form came back at the form's address, which a reload would send again. */
@@ -117,10 +118,11 @@ class Workbench {
     const { submitter } = event;
     const form = event.target as HTMLFormElement;
     if (event.defaultPrevented || !(submitter instanceof HTMLButtonElement)) return;
-    const isCancel = this.panel.contains(form) && form.action.endsWith("/cancel");
-    if (!isCancel && !SENDS.includes(submitter.name)) return;
+    const isOfPanel = this.panel.contains(form) && /\/(cancel|edit)$/.test(form.action);
+    if (!isOfPanel && !SENDS.includes(submitter.name)) return;
     event.preventDefault();
-    if (isCancel && !window.confirm(form.dataset["confirm"])) return;
+    const question = isOfPanel ? form.dataset["confirm"] : undefined;
+    if (question !== undefined && !window.confirm(question)) return;
     if (!this.busy) void this.send(form, submitter);
   }
 
@@ -165,7 +167,7 @@ class Workbench {
 
   private refuse(page: Document, button: HTMLButtonElement, status: number): void {
     const what = button.name === "mode" && button.value === "check" ? "checked" : "submitted";
-    const reason = page.querySelector("[data-refusal] p, main .lead")?.textContent ?? `The server answered with error ${status}. Try again.`;
+    const reason = page.querySelector("[data-refusal] p, #work > .empty, main .lead")?.textContent ?? `The server answered with error ${status}. Try again.`;
     // This page is still open, unlike the one that the reason was written for.
     const here = reason.replace(/ Your text is still in the editor\.$/, "").replace(/\bGo back(?:,? and|,) (\w)/, (_, next: string) => next.toUpperCase());
     this.tell(`Not ${what}. ${here}`);
@@ -210,7 +212,10 @@ class Workbench {
     shown.querySelector(".verdict .actions a:not([data-editor-line])")?.remove();
     for (const link of all<HTMLAnchorElement>('a[href^="#L"]', shown)) link.dataset["editorLine"] = link.hash.slice(2);
     const address = shown.dataset["address"] ?? "";
-    const whole = make("p", {}, make("a", { href: address }, "Open the submission’s page"));
+    const line = shown.querySelector<HTMLElement>(".verdict [data-editor-line]")?.dataset["editorLine"];
+    const question = `${address}/comments${line === undefined ? "" : `?line=${line}`}#write`;
+    const links = [make("a", { href: address }, "Open the submission’s page"), " ", make("a", { href: question }, "Ask a question")];
+    const whole = make("p", {}, ...links);
     keepFocus(this.panel, () => {
       this.panel.replaceChildren(shown, whole);
       this.panel.dispatchEvent(new Event("added", { bubbles: true }));

@@ -117,6 +117,8 @@ def test_what_asks_too_often_waits(portal: Portal):
     for given in (secret, secret, "unknown"):
         answer = portal.client.post("/api/v1/login/token", json={"device_code": given})
         codes.append((answer.status_code, answer.get_json()["code"], answer.headers.get("Retry-After")))
+    odd = portal.client.post("/api/v1/login/token", data=b'{"device_code": "\\ud800"}', content_type="application/json")
+    assert odd.status_code == 422
     assert codes == [(409, "login_pending", "5"), (429, "too_often", "5"), (404, "login_over", None)]
     assert asks(portal, secret, INTERVAL / 2) is Waits.TOO_SOON
     assert asks(portal, secret) is Waits.PENDING

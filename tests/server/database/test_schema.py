@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import stat
@@ -22,6 +23,7 @@ from server.accounts.models import Person
 from server.database import schema
 from server.database.engine import DatabaseUnavailable, connect, sessions
 from server.database.schema import NoSchema, SchemaTooNew, SchemaTooOld, check, upgrade
+from server.grades.criteria import Criterion, stored
 from server.grading.models import Job
 from server.models import Base
 from tests.server.course import ACourse
@@ -276,6 +278,16 @@ def test_the_first_version_can_be_taken_back(newest: Engine) -> None:
         config.attributes["connection"] = connection
         command.downgrade(config, "base")
     assert inspect(newest).get_table_names() == ["alembic_version"]
+
+
+def test_a_rubric_of_before_items_has_none(newest: Engine) -> None:
+    ACourse.make(sessions(newest)).change(rubric=stored([Criterion("aa", "Readable", 4.0)]))
+    with schema._alone(newest) as connection:
+        config = schema._config()
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0034")
+        rubric = connection.scalar(text("SELECT rubric FROM assignments"))
+    assert json.loads(rubric) == [{"key": "aa", "title": "Readable", "most": 4.0, "text": ""}]
 
 
 def test_a_version_of_the_tables_is_a_number_in_a_row() -> None:

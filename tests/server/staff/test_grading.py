@@ -10,8 +10,10 @@ import pytest
 from sqlalchemy import select, update
 from werkzeug.test import TestResponse
 
-from server.courses.models import Counts, Membership, Role
+from server.accounts.models import Person
+from server.courses.models import Assignment, Correction, Counts, Membership, Role
 from server.grades.criteria import Criterion, stored
+from server.grades.grading import papers, progress, shares
 from server.submissions.models import GradingShare, RubricGrade
 from server.talk.models import Comment, SavedComment
 from tests.server.databases import ON_POSTGRESQL
@@ -151,11 +153,54 @@ def test_a_split_gives_each_grader_their_share(portal: Portal, tom: BrowserClien
     assert next_of(tom.page(GRADING)) != ""
 
 
+def test_a_split_by_a_program(portal: Portal) -> None:
+    headers = {"Authorization": f"Bearer {portal.token('ina', Role.INSTRUCTOR)}"}
+    path = "/api/v1/courses/gpu/assignments/tiled/grading/split"
+    found = [
+        portal.client.post(path, json={"grader": grader}, headers=headers).status_code
+        for grader in ("ina@example.edu", "x" * 255, "nobody@example.edu")
+    ]
+    assert found == [200, 422, 422]
+    assert share_of(portal, "ina") == set(NAMES)
+
+
 def share_of(portal: Portal, grader: str) -> set[str]:
     with portal.course.sessions.begin() as session:
         query = select(GradingShare.person_id).where(GradingShare.grader_id == portal.course.person(grader))
         theirs = set(session.scalars(query))
     return {name for name in NAMES if portal.course.person(name) in theirs}
+
+
+@pytest.mark.parametrize("left", [{"dropped_at": datetime.now(UTC)}, {"role": Role.STUDENT}])
+def test_the_share_of_former_staff_is_for_all(
+    portal: Portal, tom: BrowserClient, tim: BrowserClient, left: dict[str, object]
+) -> None:
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    ina.post_form(f"{GRADING}/split", grader="tim@example.edu")
+    assert next_of(tom.page(GRADING)) == ""
+    with portal.course.sessions.begin() as session:
+        session.execute(update(Membership).where(Membership.person_id == portal.course.person("tim")).values(**left))
+    assert next_of(tom.page(GRADING)) != ""
+
+
+def test_progress_leaves_out_erased_and_excused_and_counts_only_whole_gradings(
+    portal: Portal, tom: BrowserClient
+) -> None:
+    put(portal, stored([Criterion("aa", "Code", 4.0), Criterion("bb", "Report", 2.0)]))
+    give(portal, tom, "ada", points_aa="4")
+    give(portal, tom, "ben", points_aa="4", points_bb="2")
+    with portal.course.sessions.begin() as session:
+        cleo, dan = portal.course.person("cleo"), portal.course.person("dan")
+        session.get_one(Person, cleo).erased_at = datetime.now(UTC)
+        fields = {"assignment_id": portal.course.assignment, "person_id": dan, "excused": True}
+        session.add(Correction(**fields, corrected_at=datetime.now(UTC)))
+    with portal.course.sessions.begin() as session:
+        every = papers(session, session.get_one(Assignment, portal.course.assignment))
+        assert progress(every) == (1, 2)
+        assert [(one.share, one.left) for one in shares(every, {}) if one.grader is None] == [(2, 1)]
+    assert student_at(portal, next_of(tom.page(GRADING))) == "ada"
+    client_of(portal, "ina", Role.INSTRUCTOR).post_form(f"{GRADING}/split", grader="tom@example.edu")
+    assert share_of(portal, "tom") == {"dan"}
 
 
 def test_blind_grading_hides_who_it_is(portal: Portal, tom: BrowserClient) -> None:
@@ -191,6 +236,22 @@ def test_a_comment_at_a_line_is_saved_and_used_again(portal: Portal, tom: Browse
     assert "Check Row." in tom.page(GRADING)
     tom.post_form(f"{GRADING}/saved/{saved.id}/remove")
     assert "Check Row." not in tom.page(GRADING)
+
+
+def test_an_archived_course_keeps_its_grading(portal: Portal, tom: BrowserClient) -> None:
+    path, ina = paper(portal, "ada"), client_of(portal, "ina", Role.INSTRUCTOR)
+    said(tom, path, text="Check Row.", keep="yes")
+    seen = version(tom.page(path))
+    with portal.course.sessions.begin() as session:
+        saved = session.scalars(select(SavedComment.id)).one()
+    portal.course.change_course(archived_at=datetime.now(UTC))
+    for client, address in ((tom, path), (ina, f"{GRADING}/split"), (tom, f"{GRADING}/saved/{saved}/remove")):
+        assert client.post_form(address, version=seen, item_i1="yes", grader="tom@example.edu").status_code in (
+            409,
+            422,
+        )
+    assert (grade_of(portal, "ada").rubric, share_of(portal, "tom")) == (None, set())
+    assert "Check Row." in tom.page(GRADING)
 
 
 def test_an_adjustment_needs_a_reason_and_the_student_sees_it(portal: Portal, tom: BrowserClient) -> None:

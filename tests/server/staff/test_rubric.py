@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from werkzeug.test import TestResponse
@@ -11,7 +12,7 @@ from kernels.verdict import Verdict
 from server.courses.models import Assignment, Role
 from server.grades.criteria import Criterion, Given, Item, criteria_of, stored
 from server.grades.points import rubric_points
-from server.grades.rubric import code_of, item_lines, read_items, wrong_criteria
+from server.grades.rubric import code_of, item_lines, read_items, sheet_lines, wrong_criteria, wrong_points
 from server.submissions.changes import regrade
 from tests.server.course import NOW
 from tests.server.staff.graded import handed_in, judged
@@ -152,6 +153,10 @@ def test_mistakes_in_criteria_are_named_by_field() -> None:
     assert set(wrong_criteria([long])) == {"title_0", "text_0"}
     assert set(wrong_criteria([Criterion("", "x", 1.0)] * 21)) == {"title_20"}
     assert set(wrong_criteria([Criterion("", "x", float("inf"))])) == {"most_0"}
+    for points in (float("nan"), 1e9):
+        assert set(wrong_criteria([Criterion("", "x", 1.0, items=(Item("", points, "y"),))])) == {"items_0"}
+        assert set(wrong_points(Assignment(rubric=""), Given(adjustment=points, reason="z"))) == {"adjustment"}
+    assert item_lines(read_items("-0 y", ())) == "0 y"
 
 
 BOUNDS = Criterion("aa", "Bounds", 4.0, items=(Item("i1", -1.0, "No check of Row"), Item("i2", -3.5, "No check")))
@@ -170,11 +175,28 @@ def test_points_follow_from_items_between_0_and_the_most(items: str, adjustment:
     assert rubric_points(stored([BOUNDS, LEVEL]), given) == points
 
 
+def test_one_of_two_chosen_items_counts_if_the_criterion_now_allows_one(portal: Portal, tom: BrowserClient) -> None:
+    put(portal, stored([replace(LEVEL, one=False)]))
+    handed_in(portal.course, "ada")
+    give(portal, tom, "ada", item_i3="yes", item_i4="yes")
+    put(portal, stored([LEVEL]))
+    assert grade_of(portal, "ada").rubric == 1.0
+    page = tom.page(paper(portal, "ada"))
+    assert re.findall(r'value="(i\d)"[^>]* checked', page) == ["i3"]
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        (line,) = sheet_lines(assignment, Given(items=frozenset({"i3", "i4"})))
+    assert [each.key for each in line.items] == ["i3"]
+
+
 def test_an_item_keeps_its_students_when_its_line_is_reworded_or_revalued() -> None:
     assert read_items(item_lines(BOUNDS.items), BOUNDS.items) == BOUNDS.items
-    now = read_items("-2 No check of Row\n-3.5 No check of Col\n+1 New", BOUNDS.items)
+    now = read_items("-2 No check of Row\n-3.5 No check\n+1 New", BOUNDS.items)
     assert [(each.key, each.points) for each in now] == [("i1", -2.0), ("i2", -3.5), ("", 1.0)]
+    assert read_items("-1 No check of Row\n-3.5 Col", BOUNDS.items)[1] == Item("i2", -3.5, "Col")
     assert [each.key for each in read_items("-3.5 No check\n-1 No check of Row", BOUNDS.items)] == ["i2", "i1"]
+    for text in ("-1 Row\n-3.5 Col", "-1 Row", "-1 Row\n-3.5 No check\n-1 New", "-2 Row\n-3.5 No check"):
+        assert {each.key for each in read_items(text, BOUNDS.items) if each.text != "No check"} == {""}
     with pytest.raises(ValueError, match="No check"):
         read_items("No check", ())
 

@@ -271,7 +271,9 @@ def test_what_is_checked_only_shows_who_is_right_since_when_and_never_a_rank(por
     client = client_of(portal, "ada")
     assert client.get("/courses/gpu/tiled/board/").headers["Location"].endswith("/board/cpu")
     page = client.page("/courses/gpu/tiled/board/cpu")
-    ben, ada = lines(page)
+    on_board, known = page.split('id="known"')
+    ben, ada = lines(on_board)
+    assert ("uncoalesced" in lines(known)[0], lines(known)[0].endswith("486 GFLOPS")) == (True, True)
     assert "02 Mar" in ben
     assert "09:01" in ben
     assert "4,000 GFLOPS" in ben

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from io import BytesIO
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 from kernels.report import Report
 from kernels.report.explanation import explained
+from kernels.report.model import Explanation
 from kernels.verdict import Finding, Verdict
+from server.operations.own_data import own_data
 from server.submissions.verdicts import SYSTEM_ERROR
 from server.web.notices import NOTICES
 from tests.kernels.facts_of import at
@@ -41,6 +45,44 @@ def test_the_editor_opens_at_the_line_that_the_card_names(portal, ada, kernel, f
     page = ada.page(f"/submissions/{name}")
     assert f'#line-{line}" data-editor-line="{line}">Show in editor</a>' in page
     assert f'<p class="where">look at <a class="to" href="#L{line}">' in page
+
+
+def test_the_edit_comes_once_its_student_asks_for_it(portal, ada, ina):
+    edit = "Put the edit after line 9."
+    portal.course.change(edit_on_request=True)
+    name, job = handed_in(portal.course, "ada")
+    graded(portal.course, job, verdict=Verdict.OUT_OF_BOUNDS, findings=(PAST_M,), explanation=Explanation(step=edit))
+
+    def all_of_ada() -> tuple[bool, ...]:
+        pages = [ada.page(f"/submissions/{name}{more}") for more in ("", "/report.html", "/report.json")]
+        api = portal.get("ada", f"/api/v1/submissions/{name}").get_data(as_text=True)
+        with (
+            portal.course.sessions.begin() as session,
+            ZipFile(BytesIO(own_data(session, portal.course.person("ada")))) as archive,
+        ):
+            copy = [archive.read(each).decode() for each in archive.namelist() if name in each]
+        return tuple(edit in text for text in (*pages, api, "".join(copy)))
+
+    assert all_of_ada() == (False,) * 5
+    assert portal.get("ada", f"/api/v1/submissions/{name}").get_json()["edit_hidden"]
+    assert edit in ina.page(f"/submissions/{name}")
+    ina.post_form(f"/submissions/{name}/edit")
+    assert all_of_ada() == (False,) * 5, "only its student asks for it"
+    assert "data-edit-shown" not in ina.page(f"/submissions/{name}")
+    assert f'action="/submissions/{name}/edit"' in card(ada.page(f"/submissions/{name}"))
+    ada.post_form(f"/submissions/{name}/edit")
+    assert all_of_ada() == (True,) * 5
+    assert "data-edit-shown" in ina.page(f"/submissions/{name}")
+    assert f'action="/submissions/{name}/edit"' not in ada.page(f"/submissions/{name}")
+
+
+def test_a_program_asks_for_the_edit_of_its_own_submission(portal, ada):
+    portal.course.change(edit_on_request=True)
+    name, job = handed_in(portal.course, "ada")
+    graded(portal.course, job, verdict=Verdict.OUT_OF_BOUNDS, findings=(PAST_M,), explanation=Explanation(step="Edit."))
+    url = f"/api/v1/submissions/{name}"
+    asked = portal.client.post(f"{url}/edit", headers={"Authorization": f"Bearer {portal.token('ada')}"}).get_json()
+    assert (asked["edit_hidden"], asked["result"]["explanation"]["step"]) == (False, "Edit.")
 
 
 def test_a_fault_of_ours_is_ours_and_can_be_tried_again(portal, ada):
