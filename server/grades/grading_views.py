@@ -131,7 +131,7 @@ def show_grading(slug: str, assignment: str) -> str:
         return _overview(session, course, on, form_now(SPLIT, session, on))
 
 
-@staff.post("/grading/<assignment>/split")
+@staff.post("/grading/<assignment>")
 def split_grading(slug: str, assignment: str) -> Response | tuple[str, int]:
     """Give students to graders."""
 

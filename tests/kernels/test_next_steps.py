@@ -293,8 +293,9 @@ def test_a_tile_that_is_too_large_is_set_at_its_line():
         ("half_tiles", -2424, "other", [5, 6, 11]),
         # A large error has another cause, also with halves.
         ("half_tiles", -24, "other", [18]),
-        # Without a narrower type, a small error may be any mistake.
-        ("tf32_by_mask", -2424, "other", [20]),
+        # A mask cuts off bits, too.
+        ("tf32_by_mask", -2424, "other", [3]),
+        ("tf32_by_mask", -24, "other", [20]),
     ],
 )
 def test_a_narrower_format_is_shown_where_the_source_has_it(source, value, diagnosis, lines):

@@ -121,7 +121,7 @@ def test_the_address_of_a_form_leads_to_the_page_above(portal: Portal, ada: Brow
     forms = [rule for rule, known in methods.items() if not rule.startswith("/api/") and "GET" not in known]
     assert len(forms) > 40
     for form in forms:
-        answer = ada.get(re.sub("<[^>]*>", "7", form))
+        answer = ada.get(re.sub("<[^>]*>", "7", re.sub(r"<any\((\w+)[^>]*>", r"\1", form)))
         assert answer.status_code == 303, form
         assert pages.test(answer.headers["Location"], "GET"), form
 

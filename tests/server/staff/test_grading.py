@@ -133,9 +133,9 @@ def test_nothing_entered_is_not_said_to_be_saved(portal: Portal, tom: BrowserCli
 
 def test_a_split_gives_each_grader_their_share(portal: Portal, tom: BrowserClient, tim: BrowserClient) -> None:
     ina = client_of(portal, "ina", Role.INSTRUCTOR)
-    assert tom.post_form(f"{GRADING}/split", grader="all").status_code == 403
-    assert ina.post_form(f"{GRADING}/split", grader="nobody@example.edu").status_code == 422
-    assert ina.post_form(f"{GRADING}/split", grader="all").status_code == 303
+    assert tom.post_form(GRADING, grader="all").status_code == 403
+    assert ina.post_form(GRADING, grader="nobody@example.edu").status_code == 422
+    assert ina.post_form(GRADING, grader="all").status_code == 303
     assert share_of(portal, "tom") | share_of(portal, "tim") == set(NAMES)
     assert (len(share_of(portal, "tom")), len(share_of(portal, "tim"))) == (2, 2)
     for _ in range(2):
@@ -147,9 +147,9 @@ def test_a_split_gives_each_grader_their_share(portal: Portal, tom: BrowserClien
         session.execute(
             update(Membership).where(Membership.person_id == portal.course.person("ada")).values(section="A1")
         )
-    ina.post_form(f"{GRADING}/split", section="A1", grader="ina@example.edu")
+    ina.post_form(GRADING, section="A1", grader="ina@example.edu")
     assert ("ada" in share_of(portal, "ina")) is ("ada" not in share_of(portal, "tom"))
-    ina.post_form(f"{GRADING}/split", grader="none")
+    ina.post_form(GRADING, grader="none")
     assert next_of(tom.page(GRADING)) != ""
 
 
@@ -176,7 +176,7 @@ def test_the_share_of_former_staff_is_for_all(
     portal: Portal, tom: BrowserClient, tim: BrowserClient, left: dict[str, object]
 ) -> None:
     ina = client_of(portal, "ina", Role.INSTRUCTOR)
-    ina.post_form(f"{GRADING}/split", grader="tim@example.edu")
+    ina.post_form(GRADING, grader="tim@example.edu")
     assert next_of(tom.page(GRADING)) == ""
     with portal.course.sessions.begin() as session:
         session.execute(update(Membership).where(Membership.person_id == portal.course.person("tim")).values(**left))
@@ -199,7 +199,7 @@ def test_progress_leaves_out_erased_and_excused_and_counts_only_whole_gradings(
         assert progress(every) == (1, 2)
         assert [(one.share, one.left) for one in shares(every, {}) if one.grader is None] == [(2, 1)]
     assert student_at(portal, next_of(tom.page(GRADING))) == "ada"
-    client_of(portal, "ina", Role.INSTRUCTOR).post_form(f"{GRADING}/split", grader="tom@example.edu")
+    client_of(portal, "ina", Role.INSTRUCTOR).post_form(GRADING, grader="tom@example.edu")
     assert share_of(portal, "tom") == {"dan"}
 
 
@@ -245,7 +245,7 @@ def test_an_archived_course_keeps_its_grading(portal: Portal, tom: BrowserClient
     with portal.course.sessions.begin() as session:
         saved = session.scalars(select(SavedComment.id)).one()
     portal.course.change_course(archived_at=datetime.now(UTC))
-    for client, address in ((tom, path), (ina, f"{GRADING}/split"), (tom, f"{GRADING}/saved/{saved}/remove")):
+    for client, address in ((tom, path), (ina, GRADING), (tom, f"{GRADING}/saved/{saved}/remove")):
         assert client.post_form(address, version=seen, item_i1="yes", grader="tom@example.edu").status_code in (
             409,
             422,
