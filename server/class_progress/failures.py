@@ -21,6 +21,7 @@ from server.submissions.models import Submission
 _LATEST = 20_000
 """So many attempts are read. A class of 300 makes a few thousand."""
 _SHOWN = 15
+_WORDS = {each.value: each.words for each in Cause}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,8 @@ class Failing:
 
     cause: in words
     stuck: the students whose last attempt still fails so
-    fix: their median seconds from the first attempt that fails so to the one after the last of them; None if nobody
-        has got so far
+    fix: their median seconds from the first attempt that fails so to the one after the last of them; None
+        before a student got so far
     public_id, message: a sample, of the latest attempt
     """
 
@@ -110,8 +111,7 @@ def by_cause(tries: Iterable[Try]) -> list[Failing]:
 
 
 def _words(cause: str, verdict: Verdict) -> str:
-    known = {each.value: each.words for each in Cause}
-    return known.get(cause, verdict.words.capitalize())
+    return _WORDS.get(cause, verdict.words.capitalize())
 
 
 def _messages(session: Session, names: Iterable[str]) -> Mapping[str, str]:

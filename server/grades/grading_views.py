@@ -370,8 +370,7 @@ def given_form(assignment: Assignment, row: RubricGrade | None) -> Form:
         values |= {f"words_{key}": text for key, text in given.words.items()}
         for each in criteria_of(assignment.rubric):
             for item in each.chosen(given):
-                if item.key in given.items:
-                    values |= {f"item_{each.key}": item.key} if each.one else {f"item_{item.key}": "yes"}
+                values |= {f"item_{each.key}": item.key} if each.one else {f"item_{item.key}": "yes"}
     return filled(values)
 
 

@@ -146,7 +146,7 @@ def _connection(row: LtiContext) -> ConnectionAnswer:
 def _platform(number: int, session: Session) -> Target:
     found = session.get(LtiPlatform, number)
     if found is None:
-        raise Refused(404, "no_such_platform", "There is no such platform", "The list has the numbers.")
+        raise Refused(404, "no_such_platform", "Unknown platform", f"Platform {number} doesn't exist.")
     return Target(item=found)
 
 
@@ -154,7 +154,7 @@ def _context(number: int) -> Callable[[Session, ApiDesk], Target]:
     def find(session: Session, desk: ApiDesk) -> Target:
         found = session.get(LtiContext, number)
         if found is None or found.course_id != desk.course_id:
-            raise Refused(404, "no_such_platform", "There is no such connection", "The list has the numbers.")
+            raise Refused(404, "no_such_platform", "Unknown connection", f"Connection {number} doesn't exist here.")
         return Target(desk.course(session), item=found)
 
     return find

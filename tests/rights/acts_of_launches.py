@@ -47,7 +47,7 @@ def launch(stage: Stage) -> Deed:
 
 
 def _connect(stage: Stage, agent: str, client: BrowserClient, way: str, slug: str, role: str) -> Deed:
-    """Go on to an account: with its password, or in the open browser of whoever."""
+    """Go on to an account: with its password, or in a browser that is open."""
     there, dice = stage.there, stage.dice
     known = [each for each in there.typed if each[0] == agent]
     signs_in = bool(known) and dice.random() < 0.6
