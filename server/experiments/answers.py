@@ -120,9 +120,11 @@ def experiment_answer(session: Session, visible: Visible, now: datetime) -> Expe
     )
 
 
-def shown_results(session: Session, visible: Visible, after: int = -1, most: int | None = None) -> list[PointResult]:
+def shown_results(
+    session: Session, visible: Visible, after: int = -1, most: int | None = None, *, sample: float = 1.0
+) -> list[PointResult]:
     """Results as a reader sees them: the class sees no file names and no texts about the source."""
-    found = results(session, visible.experiment.id, after, most)
+    found = results(session, visible.experiment.id, after, most, sample=sample)
     if visible.named:
         return found
     names = shown_names(visible)
@@ -150,6 +152,11 @@ def shown_names(visible: Visible) -> Mapping[str, str]:
     """The name of each kernel for a reader. The class sees a number, because a file's name may name a person."""
     names = list(kernels_of(visible.experiment.plan))
     return {name: name if visible.named else f"kernel-{number}.cu" for number, name in enumerate(names, 1)}
+
+
+def device_text(device_class: str) -> str:
+    """The device as people read it: `H200`, or `CPU device` if nothing is measured."""
+    return device_class.upper() or "CPU device"
 
 
 def listed(experiment: Experiment) -> str:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from typing import Any
 
 from flask import Blueprint, Response, jsonify, render_template, request, url_for
+from markupsafe import Markup
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from kernels.experiment.axes import AxisError
-from kernels.experiment.export import to_csv
 from kernels.experiment.model import Experiment as Definition
-from kernels.experiment.plot.chosen import default_plots
 from kernels.experiment.plot.model import Request
+from kernels.experiment.result import PointResult
 from kernels.experiment.templates import FOLDER, Template, templates
-from kernels.rendering.experiment import PointTable, fixed_sizes, nothing_measured, point_table, verdicts_text
-from kernels.rendering.page.experiment_page import PlotView, plot_views
+from kernels.rendering.experiment import PointTable, fixed_sizes, nothing_measured, point_table, verdict_counts_text
+from kernels.rendering.page.charts.marks import standalone
+from kernels.rendering.page.charts.plot import plot_svg
+from kernels.rendering.page.experiment_page import plots_part, render_experiment
+from kernels.rendering.plot.png import png
 from kernels.source.paste.decoding import LARGEST_SOURCE
 from server.accounts import limits
 from server.accounts.access import existing, not_allowed, nothing_here, viewer
@@ -28,12 +32,14 @@ from server.courses.access import Membership, member_of, membership_in, staff_of
 from server.courses.models import Assignment, ExerciseFile
 from server.courses.service import assignments, find_assignment, is_staff
 from server.experiments.access import STARTS, quota_text
-from server.experiments.answers import search_text, shown_names, shown_results
+from server.experiments.answers import device_text, search_text, shown_names, shown_results
+from server.experiments.downloads import DOWNLOADS, Download
 from server.experiments.models import Experiment, ExperimentState
 from server.experiments.new_experiment import Sent, read_sent, start_sent
+from server.experiments.pictures import Asked, Pictures, pictures
 from server.experiments.plans import UnfitExperiment, checked_plan, definition_of
 from server.experiments.progress import pause_until
-from server.experiments.queries import Visible, failed, pinned, visible_experiment, visible_experiments
+from server.experiments.queries import Visible, failed, pinned, verdict_counts, visible_experiment, visible_experiments
 from server.experiments.quota import EXPERIMENTS_A_DAY, POINTS_A_DAY, Quota, quota_of
 from server.experiments.service import (
     NewExperiment,
@@ -61,8 +67,12 @@ from server.text import storable
 experiments_pages = Blueprint("experiments_pages", "server.experiments")
 
 
-MOST_DRAWN = 1000
-"""Points in the charts and in one part of the table."""
+MOST_DRAWN = 2000
+"""Results that plots read. Of a larger experiment, they show a sample of about so many."""
+MOST_LISTED = 200
+"""Rows in one part of the table."""
+_AT_ONCE = 1000
+"""Results that a download reads at a time: all of a large experiment don't fit into memory."""
 
 _NOT_YOURS = "Only its owner and course staff can change an experiment."
 
@@ -88,6 +98,7 @@ class ExperimentPage:
     sizes: the sizes that no axis varies
     nothing_measured: why the table has no speed; "" if it has some
     failed: how many points ended in a system error and may be retried
+    plots: the drawn plots; drawn: how many results they are from
     more: the number of the last point in the table, if there are more; -1 otherwise
     pinned: the assignment whose page links to it
     choices: assignments to pin it to, for course staff
@@ -107,7 +118,10 @@ class ExperimentPage:
     sizes: str
     nothing_measured: str
     failed: int
-    pictures: list[PlotView]
+    pictures: Pictures
+    plots: Markup
+    drawn: int
+    downloads: list[Download]
     table: PointTable
     first: bool
     more: int
@@ -150,29 +164,69 @@ def state(public_id: str) -> Response:
     return jsonify(html=render_template("experiments/results.html", page=page), final=not page.runs)
 
 
-@experiments_pages.get("/experiments/<public_id>/points.csv")
-def download(public_id: str) -> Response:
-    """Download all results as a table, part by part: 100,000 points don't fit into memory at once."""
+@experiments_pages.get("/experiments/<public_id>/report.html")
+def report(public_id: str) -> Response:
+    """The page that the command writes: one file that needs nothing else."""
     who = viewer()
     with site().readers.begin() as session:
         visible = _visible(session, who.id, public_id)
-        name = f"experiment-{visible.experiment.public_id[:8]}.csv"
+        one, results = visible.experiment, _drawn(session, visible)
+        assert one.exercise is not None
+        facts = {
+            "Exercise": one.exercise.title,
+            "Device": device_text(one.device_class),
+            "Architecture": one.arch,
+            "Started": one.created_at.isoformat(timespec="seconds"),
+            "Search": search_text(session, visible),
+            "Results": f"a sample of {len(results):,} of {one.ended:,}" if len(results) < one.ended else "",
+        }
+        definition = definition_of(one.plan)
+    return _file(render_experiment(definition, results, facts), "text/html; charset=utf-8", public_id, "html")
+
+
+@experiments_pages.get("/experiments/<public_id>/plot.<any(svg, png):ending>")
+def picture(public_id: str, ending: str) -> Response:
+    """The plot that the address asks for, as a picture on white."""
+    who = viewer()
+    with site().readers.begin() as session:
+        visible = _visible(session, who.id, public_id)
+        own = Request.from_plain(definition_of(visible.experiment.plan).get("plot"))
+        found = pictures(_drawn(session, visible), own, Asked.of(request.args))
+    if found.mistake or not found.plots:
+        raise Refused(422, "no_plot", "There is no such plot", found.mistake or "The experiment has no plot yet.")
+    drawn = standalone(plot_svg(found.plots[0]))
+    if ending == "svg":
+        return _file(drawn, "image/svg+xml", public_id, ending)
+    return _file(png(drawn), "image/png", public_id, ending)
+
+
+@experiments_pages.get("/experiments/<public_id>/<file>")
+def download(public_id: str, file: str) -> Response:
+    """Download all results as a file, read part by part."""
+    who, here = viewer(), site()
+    if file not in DOWNLOADS:
+        raise nothing_here()
+    wanted = DOWNLOADS[file]
+    with here.readers.begin() as session:
+        visible = _visible(session, who.id, public_id)
         shown_names(visible)  # reads the plan, which the parts need
 
-    def parts() -> object:
+    def found() -> Iterator[PointResult]:
         after = -1
         while True:
             with here.readers.begin() as session:
-                found = shown_results(session, visible, after, MOST_DRAWN)
-            text = to_csv(found)
-            yield text if after < 0 else text.partition("\n")[2]
-            if len(found) < MOST_DRAWN:
+                part = shown_results(session, visible, after, _AT_ONCE)
+            yield from part
+            if len(part) < _AT_ONCE:
                 return
-            after = found[-1].number
+            after = part[-1].number
 
-    here = site()
-    response = Response(parts(), content_type="text/csv; charset=utf-8")  # type: ignore[arg-type]
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return _file(wanted.write(found()), wanted.media_type, public_id, file.partition(".")[2])
+
+
+def _file(content: Any, media_type: str, public_id: str, ending: str) -> Response:
+    response = Response(content, content_type=media_type)
+    response.headers["Content-Disposition"] = f'attachment; filename="experiment-{public_id[:8]}.{ending}"'
     return response
 
 
@@ -240,12 +294,15 @@ def _page(public_id: str) -> ExperimentPage:
         assert experiment.course is not None
         assert experiment.exercise is not None
         course = membership_in(session, experiment.course)
-        results = shown_results(session, visible, start, MOST_DRAWN + 1)
-        shown = results[:MOST_DRAWN]
+        results = shown_results(session, visible, start, MOST_LISTED + 1)
+        shown, drawn = results[:MOST_LISTED], _drawn(session, visible)
         choices = assignments(session, experiment.course) if visible.staff else []
         runs = experiment.state is ExperimentState.RUNNING
         definition = definition_of(experiment.plan)
         head = definition.get("experiment", {})
+        own = Request.from_plain(definition.get("plot"))
+        found = pictures(drawn, own, Asked.of(request.args))
+        asked = found.asked.given.get("y") or (own.y if own is not None else "")
         return ExperimentPage(
             course=course,
             visible=visible,
@@ -257,17 +314,26 @@ def _page(public_id: str) -> ExperimentPage:
             search=search_text(session, visible),
             submitted=submissions_of(session, experiment.id) if visible.named else {},
             paused=pause_until(session, experiment, datetime.now(UTC)) if runs else None,
-            verdicts=verdicts_text(shown) if shown else "",
-            sizes=fixed_sizes(shown),
+            verdicts=verdict_counts_text(verdict_counts(session, experiment.id)) if drawn else "",
+            sizes=fixed_sizes(drawn),
             failed=failed(session, experiment) if visible.may_change else 0,
-            nothing_measured="" if any(result.measurement is not None for result in shown) else nothing_measured(shown),
-            pictures=plot_views(default_plots(shown, Request.from_plain(definition.get("plot")))),
-            table=point_table(shown),
+            nothing_measured="" if any(result.measurement is not None for result in drawn) else nothing_measured(drawn),
+            pictures=found,
+            plots=plots_part(found.plots, whole=not runs),
+            drawn=len(drawn),
+            downloads=list(DOWNLOADS.values()),
+            table=point_table(shown, asked="" if found.mistake else asked),
             first=start < 0,
             more=shown[-1].number if len(results) > len(shown) else -1,
             pinned=experiment.pinned,
             choices=[(assignment.slug, assignment.title) for assignment in choices],
         )
+
+
+def _drawn(session: Session, visible: Visible) -> list[PointResult]:
+    """The results that plots are from: all, or a sample of a large experiment."""
+    ended = visible.experiment.ended
+    return shown_results(session, visible, sample=MOST_DRAWN / ended if ended > MOST_DRAWN else 1.0)
 
 
 def _submission(session: Session, visible: Visible) -> str:

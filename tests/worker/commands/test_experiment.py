@@ -16,6 +16,7 @@ from arro3.io import read_parquet
 from click.testing import CliRunner, Result
 
 from kernels.experiment.export import rows
+from kernels.experiment.parquet import to_parquet
 from tests.kernels.experiment.made import failed, result
 from tests.worker.experiment import runs
 from worker.commands.experiment.local_run import _about, _Told
@@ -23,7 +24,6 @@ from worker.commands.progress import Progress
 from worker.commands.root import Exit, tilelab
 from worker.experiment import run as running
 from worker.experiment.folder import Folder
-from worker.experiment.parquet import to_parquet
 
 FILE = runs.FILE.replace("Width = [16, 32]\n", "").replace("Width % ", "64 % ")
 
@@ -95,7 +95,7 @@ def test_parquet_has_the_rows_with_their_types(tmp_path, folder):
     file = tmp_path / "my.parquet"
     assert called("export", folder, "--format", "parquet", "-o", file).exit_code == Exit.ACCEPTED
     read = read_parquet(file).read_all()
-    found = list(rows(Folder(folder).results()))
+    found = list(rows(Folder(folder).results())[1])
     assert read.column_names == list(found[0])
     for name in read.column_names:
         values, wanted = read[name].to_pylist(), [row[name] for row in found]
