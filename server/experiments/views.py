@@ -137,6 +137,24 @@ class ExperimentPage:
         return self.experiment.state is ExperimentState.RUNNING
 
 
+@dataclass(frozen=True, slots=True)
+class LecturePage:
+    """A figure for a lecture.
+
+    before, after, back: addresses
+    place: which of the figures it is; "" for the only one
+    """
+
+    heading: str
+    expect: str
+    title: str
+    figure: Markup
+    place: str
+    before: str
+    after: str
+    back: str
+
+
 def pinned_experiments(session: Session, assignment: Assignment) -> list[tuple[str, str]]:
     """The address and the title of each experiment that an assignment's page links to."""
     here = pinned(session, assignment.id)
@@ -156,6 +174,40 @@ def show_list(slug: str) -> str:
 @experiments_pages.get("/experiments/<public_id>")
 def show(public_id: str) -> str:
     return render_template("experiments/experiment.html", page=_page(public_id))
+
+
+@experiments_pages.get("/experiments/<public_id>/lecture")
+def lecture(public_id: str) -> str:
+    """One figure for a whole screen: the one that the address asks for, or the experiment's figures one by one."""
+    who, number = viewer(), number_of(request.args, "figure") or 1
+    with site().readers.begin() as session:
+        visible = _visible(session, who.id, public_id)
+        one, results = visible.experiment, _drawn(session, visible)
+        definition = definition_of(one.plan)
+        together = pinned(session, one.pinned_id) if one.pinned_id is not None else [one]
+        ids = [each.public_id for each in together]
+    head, asked = definition.get("experiment", {}), Asked.of(request.args)
+    plots = pictures(results, Request.from_plain(definition.get("plot")), asked).plots[: 1 if asked.given else None]
+    number = max(1, min(number, len(plots)))
+    page = LecturePage(
+        heading=head.get("question", "") or one.name,
+        expect=head.get("expect", ""),
+        title=plots[number - 1].title if plots else one.name,
+        figure=plots_part(plots[number - 1 : number]),
+        place=f"Figure {number} of {len(plots)}" if len(plots) > 1 else "",
+        before=_step(ids, public_id, number, -1, len(plots)),
+        after=_step(ids, public_id, number, 1, len(plots)),
+        back=url_for("experiments_pages.show", public_id=public_id) + asked.query,
+    )
+    return render_template("experiments/lecture.html", page=page)
+
+
+def _step(ids: list[str], here: str, number: int, step: int, figures: int) -> str:
+    """The address of the figure before or after one, or of the next experiment with the same pin; "" for none."""
+    if 1 <= number + step <= figures:
+        return url_for("experiments_pages.lecture", public_id=here, figure=number + step)
+    place = ids.index(here) + step
+    return url_for("experiments_pages.lecture", public_id=ids[place]) if 0 <= place < len(ids) else ""
 
 
 @experiments_pages.get("/experiments/<public_id>/state")
