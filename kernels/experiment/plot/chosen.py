@@ -19,7 +19,7 @@ from kernels.experiment.plot.charts import (
 )
 from kernels.experiment.plot.heat_map import heat_map
 from kernels.experiment.plot.model import KERNEL, Kind, NoPlot, Plot, Request, axis_values
-from kernels.experiment.plot.series import all_varied, check_axes, check_values
+from kernels.experiment.plot.series import all_varied, check_axes, check_values, short_kernels
 from kernels.experiment.quantities import QUANTITIES, NoSuchQuantity, Quantity, quantity
 from kernels.experiment.result import PointResult
 from kernels.verdict import Verdict
@@ -59,15 +59,16 @@ def choices(results: Results) -> Choices:
 
 def plot(results: Results, request: Request) -> Plot:
     """The plot of accepted points; raises NoPlot, or NoSuchQuantity for a quantity's name."""
+    results, kernels = short_kernels(results)
     accepted = _accepted(results)
     if not accepted:
         raise NoPlot("No point of this experiment is accepted, so there is nothing to draw.")
     kind = request.kind or _kind(results, request)
     if kind is Kind.HEATMAP:
-        return heat_map(results, request)
+        return replace(heat_map(results, request), kernels=kernels)
     if kind is Kind.LINE and request.panels:
         kind = Kind.MULTIPLES
-    return _CHARTS[kind](accepted, request)
+    return replace(_CHARTS[kind](accepted, request), kernels=kernels)
 
 
 def default_plots(results: Results, wanted: Request | None = None) -> Iterator[Plot]:
