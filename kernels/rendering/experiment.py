@@ -174,7 +174,7 @@ def comparison_text(comparison: Comparison, names: tuple[str, str], style: Style
     head = f"{safe(names[1])} over {safe(names[0])}: {what.title.lower()}, {what.basis}"
     several = len({pair.kernel for pair in comparison.pairs}) > 1
     titles = [*(["kernel"] if several else []), "point", "first", "second", "ratio", "95 % interval", ""]
-    rows = [[*([safe(pair.kernel)] if several else []), *_pair(pair, what)] for pair in comparison.pairs]
+    rows = [[*([safe(pair.kernel)] if several else []), *pair_cells(pair, what)] for pair in comparison.pairs]
     lines = [cut(line, style.width) for line in table([titles, *rows], ("<" if several else "") + "<>>><<")]
     said = [style.paint(cut(head, style.width), BOLD), "", style.paint(lines[0], DIM), *lines[1:], ""]
     said += style.wrap(overall_text(comparison))
@@ -200,7 +200,8 @@ def overall_text(comparison: Comparison) -> str:
     return " ".join(said)
 
 
-def _pair(pair: Pair, what: Quantity) -> list[str]:
+def pair_cells(pair: Pair, what: Quantity) -> list[str]:
+    """The point, both values, their ratio with its interval, and whether they differ."""
     interval = f"{pair.interval[0]:.4f} to {pair.interval[1]:.4f}" if pair.interval is not None else ""
     verdict = "" if not pair.complete else "differs" if pair.differs else "same"
     return [

@@ -33,6 +33,7 @@ from server.courses.models import Assignment, ExerciseFile
 from server.courses.service import assignments, find_assignment, is_staff
 from server.experiments.access import STARTS, quota_text
 from server.experiments.answers import device_text, search_text, shown_names, shown_results
+from server.experiments.compared import MOST_COMPARED, Compared, NoComparison, compared
 from server.experiments.downloads import DOWNLOADS, Download
 from server.experiments.models import Experiment, ExperimentState
 from server.experiments.new_experiment import Sent, read_sent, start_sent
@@ -155,6 +156,21 @@ class LecturePage:
     back: str
 
 
+@dataclass(frozen=True, slots=True)
+class ComparePage:
+    """The choice of another experiment, and the comparison if one is chosen."""
+
+    course: Membership
+    experiment: Experiment
+    others: list[tuple[str, str]]
+    form: Form
+    found: Compared | None
+
+    @property
+    def plots(self) -> Markup:
+        return plots_part(self.found.plots if self.found is not None else ())
+
+
 def pinned_experiments(session: Session, assignment: Assignment) -> list[tuple[str, str]]:
     """The address and the title of each experiment that an assignment's page links to."""
     here = pinned(session, assignment.id)
@@ -208,6 +224,36 @@ def _step(ids: list[str], here: str, number: int, step: int, figures: int) -> st
         return url_for("experiments_pages.lecture", public_id=here, figure=number + step)
     place = ids.index(here) + step
     return url_for("experiments_pages.lecture", public_id=ids[place]) if 0 <= place < len(ids) else ""
+
+
+@experiments_pages.get("/experiments/<public_id>/compare")
+def compare(public_id: str) -> str:
+    """An experiment and another of its course, point by point."""
+    who, form = viewer(), filled({name: request.args.get(name, "")[:60] for name in ("with", "y")})
+    with site().readers.begin() as session:
+        first = _visible(session, who.id, public_id)
+        assert first.experiment.course is not None
+        course = membership_in(session, first.experiment.course)
+        others, _ = visible_experiments(session, who.id, course.course_id, course.role)
+        offered = [each.experiment for each in others if each.experiment.id != first.experiment.id]
+        second = visible_experiment(session, who.id, form["with"]) if form["with"] else None
+        if form["with"] and (second is None or second.experiment.course_id != course.course_id):
+            form.mistake("with", "There is no such experiment in this course. Choose another one.")
+        elif second is not None and max(first.experiment.ended, second.experiment.ended) > MOST_COMPARED:
+            form.mistake("with", f"A page compares up to {MOST_COMPARED:,} points. Fetch both, and use the command.")
+        both = [shown_results(session, each) for each in (first, second) if each is not None and form.right]
+    found = None
+    if second is not None and form.right:
+        try:
+            found = compared(both[0], both[1], (first.experiment.name, second.experiment.name), form["y"])
+        except NoComparison as error:
+            form.mistake("with", str(error))
+    page = ComparePage(course, first.experiment, [(one.public_id, _dated(one)) for one in offered], form, found)
+    return render_template("experiments/compare.html", page=page)
+
+
+def _dated(one: Experiment) -> str:
+    return f"{one.name}, {one.created_at:%d %b %H:%M} UTC"
 
 
 @experiments_pages.get("/experiments/<public_id>/state")
