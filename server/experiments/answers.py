@@ -15,13 +15,14 @@ from kernels.experiment.plan import digest
 from kernels.experiment.result import PointResult, to_json
 from kernels.experiment.tuning.state import tuning_of
 from kernels.rendering.experiment import tuning_text
+from server.courses.service import SHORT_NAME
 from server.experiments.models import Experiment, ExperimentState
 from server.experiments.plans import definition_of, kernels_of
 from server.experiments.progress import pause_until
 from server.experiments.queries import Visible, failed, results
 from server.experiments.submitted_kernels import submissions_of
 from server.experiments.targets import CPU
-from server.fields import Range, Reads
+from server.fields import Range, Reads, Text
 from worker.contract.answers import ExperimentExercise, Kernel
 
 MOST_POINTS = 1000
@@ -61,6 +62,40 @@ class ExperimentAnswer:
     ended_at: datetime | None
     own: bool
     shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentsQuery:
+    """A course, such as demo. before: where the next page begins; from `next` of an answer."""
+
+    course: Annotated[str, Text(SHORT_NAME + "|")] = ""
+    before: Annotated[int, Range(1, 2**53 - 1)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentLine:
+    """An experiment in a list. page, points, ended, device_class, own, shared: as in the experiment itself."""
+
+    id: str
+    url: str
+    page: str
+    name: str
+    state: ExperimentState
+    points: int
+    ended: int
+    device_class: str
+    created_at: datetime
+    ended_at: datetime | None
+    own: bool
+    shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentsAnswer:
+    """Experiments of a course, the newest first. next: the URL of the next page; None on the last."""
+
+    experiments: tuple[ExperimentLine, ...]
+    next: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +152,24 @@ def experiment_answer(session: Session, visible: Visible, now: datetime) -> Expe
         ended_at=experiment.ended_at,
         own=visible.own,
         shared=experiment.shared_at is not None,
+    )
+
+
+def experiment_line(visible: Visible) -> ExperimentLine:
+    one = visible.experiment
+    return ExperimentLine(
+        id=one.public_id,
+        url=f"/api/v1/experiments/{one.public_id}",
+        page=f"/experiments/{one.public_id}",
+        name=one.name,
+        state=one.state,
+        points=one.points,
+        ended=one.ended,
+        device_class=one.device_class or CPU,
+        created_at=one.created_at,
+        ended_at=one.ended_at,
+        own=visible.own,
+        shared=one.shared_at is not None,
     )
 
 

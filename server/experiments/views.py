@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, render_template, request, url_for
@@ -31,10 +32,11 @@ from server.accounts.views import go
 from server.courses.access import Membership, member_of, membership_in, staff_of
 from server.courses.models import Assignment, ExerciseFile
 from server.courses.service import assignments, find_assignment, is_staff
-from server.experiments.access import STARTS, quota_text
+from server.experiments.access import STARTS, estimate_text, quota_text
 from server.experiments.answers import device_text, search_text, shown_names, shown_results
 from server.experiments.compared import MOST_COMPARED, Compared, NoComparison, compared
 from server.experiments.downloads import DOWNLOADS, Download
+from server.experiments.estimate import Estimate
 from server.experiments.models import Experiment, ExperimentState
 from server.experiments.new_experiment import Sent, read_sent, start_sent
 from server.experiments.pictures import Asked, Pictures, pictures
@@ -43,6 +45,7 @@ from server.experiments.progress import pause_until
 from server.experiments.queries import Visible, failed, pinned, verdict_counts, visible_experiment, visible_experiments
 from server.experiments.quota import EXPERIMENTS_A_DAY, POINTS_A_DAY, Quota, quota_of
 from server.experiments.service import (
+    LargeExperiment,
     NewExperiment,
     QuotaUsed,
     TooManyRunning,
@@ -464,12 +467,23 @@ _OWN = ("solution.cu", "starter.cu")
 
 @dataclass(frozen=True, slots=True)
 class NewPage:
-    """The form. classes: kinds of GPU with a running worker."""
+    """The form.
+
+    classes: kinds of GPU with a running worker
+    kernels: the files that were sent, to send again
+    large: what the reader must agree to first; None for nothing
+    """
 
     course: Membership
     form: Form
     templates: tuple[Template, ...]
     classes: list[tuple[str, str]]
+    kernels: Mapping[str, str]
+    large: Estimate | None
+
+    @property
+    def question(self) -> str:
+        return estimate_text(self.large) if self.large is not None else ""
 
 
 @experiments_pages.get("/courses/<slug>/experiments/new")
@@ -484,19 +498,21 @@ def new_experiment(slug: str) -> str:
 @experiments_pages.post("/courses/<slug>/experiments/new")
 def begin(slug: str) -> str | Response | tuple[str, int]:
     course, who, now = staff_of(slug), viewer(), datetime.now(UTC)
-    form = sent("definition", "device_class", "pauses")
+    form, large = sent("definition", "device_class", "pauses", "confirm"), None
+    kernels: Mapping[str, str] = {}
     form.values["definition"] = storable(request.form.get("definition", "")).replace("\r\n", "\n")
     if course.archived:
         raise Refused(403, "not_open", "The course is archived", "You can't start experiments in it.")
     try:
         limits.count(site().sessions, STARTS, f"person {who.id}")
         kernels = _files(form)
-        asked = Sent(form.values["definition"], kernels, (), form["device_class"] or None, form.checked("pauses"))
+        agreed, device = form.whole("confirm"), form["device_class"] or None
+        asked = Sent(form.values["definition"], kernels, (), device, form.checked("pauses"), agreed)
         definition = read_sent(asked)
         with site().sessions.begin() as session:
             own = _own_kernels(session, course, asked, definition, now)
         known = _kernels_of_templates(definition) | own | dict(kernels)
-        whole = Sent(asked.text, known, (), asked.device_class, asked.pauses)
+        whole = replace(asked, kernels=known)
         here, role = course.course_id, course.role
         public_id = start_sent(site().sessions, whole, definition, here, who.id, role, now)
     except limits.TooOften as often:
@@ -505,14 +521,17 @@ def begin(slug: str) -> str | Response | tuple[str, int]:
         form.mistake("definition", error.sentence)
     except TooManyRunning as error:
         form.mistake("definition", str(error))
+    except LargeExperiment as error:
+        large = error.estimate
     else:
         return _back(public_id, "experiment-started")
-    return _form(course, form), 422
+    return _form(course, form, kernels, large), 422 if large is None else 409
 
 
 def _files(form: Form) -> Mapping[str, str]:
-    """The kernels among the files; an experiment's file replaces the text. Raises UnfitExperiment."""
-    kernels = {}
+    """The kernels among the files, now or before; an experiment's file replaces the text. Raises UnfitExperiment."""
+    names, texts = request.form.getlist("kernel"), request.form.getlist("kernel_text")
+    kernels = {name: storable(text).replace("\r\n", "\n") for name, text in zip(names, texts, strict=False)}
     for file in request.files.getlist("files"):
         name = (file.filename or "").replace("\\", "/").rpartition("/")[2]
         if not name:
@@ -557,12 +576,14 @@ def _own_kernels(
     return {name: bytes(content).decode("utf-8", "replace") for name, content in session.execute(query)}
 
 
-def _form(course: Membership, form: Form) -> str:
+def _form(
+    course: Membership, form: Form, kernels: Mapping[str, str] = MappingProxyType({}), large: Estimate | None = None
+) -> str:
     with site().readers.begin() as session:
         offered = sorted(device_classes(session, datetime.now(UTC)))
     gpus = [(name, name.upper()) for name in offered]
     classes = [("", "The assignment’s own"), *gpus, (CPU, "Nothing: checked and counted only")]
-    page = NewPage(course, form, _templates(), classes)
+    page = NewPage(course, form, _templates(), classes, kernels, large)
     return render_template("experiments/new.html", page=page)
 
 
@@ -585,6 +606,11 @@ class VaryPage:
     tiles: tuple[int, ...]
     quota: Quota | None
     why_not: str
+    large: Estimate | None = None
+
+    @property
+    def question(self) -> str:
+        return estimate_text(self.large) if self.large is not None else ""
 
     @property
     def per_day(self) -> tuple[int, int]:
@@ -608,7 +634,7 @@ def show_variation(public_id: str) -> str:
 @experiments_pages.post("/submissions/<public_id>/vary")
 def vary(public_id: str) -> Response | tuple[str, int]:
     who, now = viewer(), datetime.now(UTC)
-    form = sent("what", "axis", "values")
+    form, large = sent("what", "axis", "values", "confirm"), None
     what = form["what"] if form["what"] in WHAT else TILE
     with site().readers.begin() as session:
         _varied_submission(session, public_id)
@@ -623,9 +649,11 @@ def vary(public_id: str) -> Response | tuple[str, int]:
         form.mistake("values", quota_text(error))
     except (UnfitExperiment, NoVariation, TooManyRunning) as error:
         form.mistake("values", str(error))
+    except LargeExperiment as error:
+        large = error.estimate
     with site().readers.begin() as session:
-        page = _variation_page(session, public_id, what, form, now)
-    return render_template("experiments/vary.html", page=page), 422
+        page = replace(_variation_page(session, public_id, what, form, now), large=large)
+    return render_template("experiments/vary.html", page=page), 422 if large is None else 409
 
 
 def _started(public_id: str, what: str, form: Form, now: datetime) -> Response:
@@ -650,6 +678,7 @@ def _started(public_id: str, what: str, form: Form, now: datetime) -> Response:
         device_class=assignment.device_class,
         assignment=assignment.id if student else None,
         submission=submission.id,
+        agreed=form.whole("confirm"),
     )
     with site().sessions.begin() as session:
         public_id = start(session, new, now).public_id
