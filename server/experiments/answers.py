@@ -13,7 +13,9 @@ from kernels.exercise.schema import without_solution
 from kernels.experiment.definition import from_plain_definition
 from kernels.experiment.plan import digest
 from kernels.experiment.result import PointResult, to_json
+from kernels.experiment.templates import template_kernels
 from kernels.experiment.tuning.state import tuning_of
+from kernels.ladder import shipped_ladder
 from kernels.rendering.experiment import tuning_text
 from server.courses.service import SHORT_NAME
 from server.experiments.models import Experiment, ExperimentState
@@ -202,9 +204,25 @@ def points_answer(results: list[PointResult], following: str | None) -> PointsAn
 
 
 def shown_names(visible: Visible) -> Mapping[str, str]:
-    """The name of each kernel for a reader. The class sees a number, because a file's name may name a person."""
-    names = list(kernels_of(visible.experiment.plan))
-    return {name: name if visible.named else f"kernel-{number}.cu" for number, name in enumerate(names, 1)}
+    """The name of each kernel for a reader.
+
+    The class sees Tilelab's own kernels by name and the others by a number, because a file's name may name a person.
+    """
+    kernels = kernels_of(visible.experiment.plan)
+    if visible.named:
+        return {name: name for name in kernels}
+    ours = _kernels_of_tilelab(visible.experiment)
+    return {
+        name: name if ours.get(name) == text else f"kernel-{number}.cu"
+        for number, (name, text) in enumerate(kernels.items(), 1)
+    }
+
+
+def _kernels_of_tilelab(experiment: Experiment) -> Mapping[str, str]:
+    exercise = experiment.exercise
+    ladder = shipped_ladder(exercise.name) if exercise is not None and exercise.course_id is None else None
+    rungs = {rung.file.name: rung.source for rung in ladder.rungs} if ladder is not None else {}
+    return {**template_kernels(), **rungs}
 
 
 def device_text(device_class: str) -> str:

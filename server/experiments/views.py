@@ -18,7 +18,7 @@ from kernels.experiment.axes import AxisError
 from kernels.experiment.model import Experiment as Definition
 from kernels.experiment.plot.model import Request
 from kernels.experiment.result import PointResult
-from kernels.experiment.templates import FOLDER, Template, templates
+from kernels.experiment.templates import Template, template_kernels, templates
 from kernels.rendering.experiment import PointTable, fixed_sizes, nothing_measured, point_table, verdict_counts_text
 from kernels.rendering.page.charts.marks import standalone
 from kernels.rendering.page.charts.plot import plot_svg
@@ -73,6 +73,8 @@ experiments_pages = Blueprint("experiments_pages", "server.experiments")
 
 MOST_DRAWN = 2000
 """Results that plots read. Of a larger experiment, they show a sample of about so many."""
+MOST_DRAWN_RUNNING = 500
+"""While it runs, because its page asks for them again and again."""
 MOST_LISTED = 200
 """Rows in one part of the table."""
 _AT_ONCE = 1000
@@ -146,7 +148,7 @@ class LecturePage:
     """A figure for a lecture.
 
     before, after, back: addresses
-    place: which of the figures it is; "" for the only one
+    place: which of the figures it is, and of how many results a sample; "" for the only one and all results
     """
 
     heading: str
@@ -208,12 +210,14 @@ def lecture(public_id: str) -> str:
     head, asked = definition.get("experiment", {}), Asked.of(request.args)
     plots = pictures(results, Request.from_plain(definition.get("plot")), asked).plots[: 1 if asked.given else None]
     number = max(1, min(number, len(plots)))
+    which = f"Figure {number} of {len(plots)}" if len(plots) > 1 else ""
+    sample = f"a sample of {len(results):,} of {one.ended:,} results" if len(results) < one.ended else ""
     page = LecturePage(
         heading=head.get("question", "") or one.name,
         expect=head.get("expect", ""),
         title=plots[number - 1].title if plots else one.name,
         figure=plots_part(plots[number - 1 : number]),
-        place=f"Figure {number} of {len(plots)}" if len(plots) > 1 else "",
+        place=", ".join(filter(None, (which, sample))),
         before=_step(ids, public_id, number, -1, len(plots)),
         after=_step(ids, public_id, number, 1, len(plots)),
         back=url_for("experiments_pages.show", public_id=public_id) + asked.query,
@@ -301,16 +305,16 @@ def picture(public_id: str, ending: str) -> Response:
     return _file(png(drawn), "image/png", public_id, ending)
 
 
-@experiments_pages.get("/experiments/<public_id>/<file>")
+@experiments_pages.get("/experiments/<public_id>/points.csv", defaults={"file": "points.csv"})
+@experiments_pages.get("/experiments/<public_id>/points.json", defaults={"file": "points.json"})
+@experiments_pages.get("/experiments/<public_id>/points.parquet", defaults={"file": "points.parquet"})
+@experiments_pages.get("/experiments/<public_id>/points.t4.json", defaults={"file": "points.t4.json"})
 def download(public_id: str, file: str) -> Response:
     """Download all results as a file, read part by part."""
-    who, here = viewer(), site()
-    if file not in DOWNLOADS:
-        raise nothing_here()
-    wanted = DOWNLOADS[file]
+    who, here, wanted = viewer(), site(), DOWNLOADS[file]
     with here.readers.begin() as session:
         visible = _visible(session, who.id, public_id)
-        shown_names(visible)  # reads the plan, which the parts need
+        shown_names(visible)  # reads what the parts need
 
     def found() -> Iterator[PointResult]:
         after = -1
@@ -433,8 +437,9 @@ def _page(public_id: str) -> ExperimentPage:
 
 def _drawn(session: Session, visible: Visible) -> list[PointResult]:
     """The results that plots are from: all, or a sample of a large experiment."""
-    ended = visible.experiment.ended
-    return shown_results(session, visible, sample=MOST_DRAWN / ended if ended > MOST_DRAWN else 1.0)
+    one = visible.experiment
+    most = MOST_DRAWN_RUNNING if one.state is ExperimentState.RUNNING else MOST_DRAWN
+    return shown_results(session, visible, sample=most / max(most, one.ended))
 
 
 def _submission(session: Session, visible: Visible) -> str:
@@ -511,7 +516,8 @@ def begin(slug: str) -> str | Response | tuple[str, int]:
         definition = read_sent(asked)
         with site().sessions.begin() as session:
             own = _own_kernels(session, course, asked, definition, now)
-        known = _kernels_of_templates(definition) | own | dict(kernels)
+        ours = {name: text for name, text in template_kernels().items() if name in definition.kernels}
+        known = {**ours, **own, **kernels}
         whole = replace(asked, kernels=known)
         here, role = course.course_id, course.role
         public_id = start_sent(site().sessions, whole, definition, here, who.id, role, now)
@@ -552,11 +558,6 @@ def _files(form: Form) -> Mapping[str, str]:
 @cache
 def _templates() -> tuple[Template, ...]:
     return templates()
-
-
-def _kernels_of_templates(definition: Definition) -> dict[str, str]:
-    there = {file.name: file for file in FOLDER.glob("*.cu")}
-    return {name: there[name].read_text("utf-8") for name in definition.kernels if name in there}
 
 
 def _own_kernels(

@@ -311,6 +311,14 @@ def test_compare_says_whether_a_difference_is_shown(folder):
     assert called("compare", folder, folder, "--y", "levitation").exit_code == Exit.WRONG_USE
 
 
+def test_compare_draws_both(folder, tmp_path):
+    picture = tmp_path / "both.svg"
+    assert called("compare", folder, folder, "-o", picture).exit_code == Exit.ACCEPTED
+    drawn = "".join(ET.fromstring(picture.read_text()).itertext())
+    assert (f"A: {folder}" in drawn, f"B: {folder}" in drawn) == (True, True)
+    assert called("compare", folder, folder, "-o", tmp_path / "both.html").exit_code == Exit.WRONG_USE
+
+
 def test_plot_writes_a_picture(folder, tmp_path):
     picture = tmp_path / "plot.svg"
     assert called("plot", folder, "--x", "T", "--y", "loads", "-o", picture).exit_code == Exit.ACCEPTED
