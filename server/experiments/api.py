@@ -82,8 +82,7 @@ class ExperimentRequest:
         400: "The body isn't valid JSON.",
         403: "The course is archived, or your quota for the assignment is used.",
         404: "There is no such course, or you aren't in it.",
-        409: "You have too many running experiments. Or it is large and needs `confirm`: the code is then "
-        "`large_experiment`, and the text says how long it takes.",
+        409: "You have too many running experiments. A large one needs `confirm`; its code is `large_experiment`.",
         413: "The request has more than 256 KiB.",
         415: "The body's type isn't JSON.",
         422: "A field has an invalid value. The text names the line of the definition and the reason.",
