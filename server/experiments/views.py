@@ -252,11 +252,15 @@ def compare(public_id: str) -> str:
     found = None
     if second is not None and form.right:
         try:
-            found = compared(both[0], both[1], (first.experiment.name, second.experiment.name), form["y"])
+            found = compared(both[0], both[1], _told_apart(first.experiment, second.experiment), form["y"])
         except NoComparison as error:
             form.mistake("with", str(error))
     page = ComparePage(course, first.experiment, [(one.public_id, _dated(one)) for one in offered], form, found)
     return render_template("experiments/compare.html", page=page)
+
+
+def _told_apart(one: Experiment, other: Experiment) -> tuple[str, str]:
+    return (one.name, other.name) if one.name != other.name else (_dated(one), _dated(other))
 
 
 def _dated(one: Experiment) -> str:
@@ -399,8 +403,12 @@ def _page(public_id: str) -> ExperimentPage:
         assert experiment.course is not None
         assert experiment.exercise is not None
         course = membership_in(session, experiment.course)
-        results = shown_results(session, visible, start, MOST_LISTED + 1)
-        shown, drawn = results[:MOST_LISTED], _drawn(session, visible)
+        drawn = _drawn(session, visible)
+        if len(drawn) < experiment.ended:
+            results = shown_results(session, visible, start, MOST_LISTED + 1)
+        else:
+            results = [result for result in drawn if result.number > start][: MOST_LISTED + 1]
+        shown = results[:MOST_LISTED]
         choices = assignments(session, experiment.course) if visible.staff else []
         runs = experiment.state is ExperimentState.RUNNING
         definition = definition_of(experiment.plan)
