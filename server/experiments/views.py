@@ -309,13 +309,13 @@ def picture(public_id: str, ending: str) -> Response:
     return _file(png(drawn), "image/png", public_id, ending)
 
 
-@experiments_pages.get("/experiments/<public_id>/points.csv", defaults={"file": "points.csv"})
-@experiments_pages.get("/experiments/<public_id>/points.json", defaults={"file": "points.json"})
-@experiments_pages.get("/experiments/<public_id>/points.parquet", defaults={"file": "points.parquet"})
-@experiments_pages.get("/experiments/<public_id>/points.t4.json", defaults={"file": "points.t4.json"})
-def download(public_id: str, file: str) -> Response:
+@experiments_pages.get("/experiments/<public_id>/points.csv")
+@experiments_pages.get("/experiments/<public_id>/points.json")
+@experiments_pages.get("/experiments/<public_id>/points.parquet")
+@experiments_pages.get("/experiments/<public_id>/points.t4.json")
+def download(public_id: str) -> Response:
     """Download all results as a file, read part by part."""
-    who, here, wanted = viewer(), site(), DOWNLOADS[file]
+    who, here, wanted = viewer(), site(), DOWNLOADS[request.path.rpartition("/")[2]]
     with here.readers.begin() as session:
         visible = _visible(session, who.id, public_id)
         shown_names(visible)  # reads what the parts need
@@ -330,7 +330,7 @@ def download(public_id: str, file: str) -> Response:
                 return
             after = part[-1].number
 
-    return _file(wanted.write(found()), wanted.media_type, public_id, file.partition(".")[2])
+    return _file(wanted.write(found()), wanted.media_type, public_id, wanted.name.partition(".")[2])
 
 
 def _file(content: Any, media_type: str, public_id: str, ending: str) -> Response:
