@@ -19,7 +19,7 @@ STARTS = Limit("experiment", 20, timedelta(minutes=1))
 def refused(error: UnfitExperiment | QuotaUsed | TooManyRunning | LargeExperiment) -> Refused:
     """The answer to an experiment that doesn't start."""
     if isinstance(error, LargeExperiment):
-        text = f"{estimate_text(error.estimate)} Nothing started. Send it again with `confirm` to start it."
+        text = f"{estimate_text(error.estimate)} Nothing started without `confirm`."
         return Refused(409, "large_experiment", "This experiment is large", text)
     if isinstance(error, QuotaUsed):
         return Refused(403, "quota_used", "Your quota is used", quota_text(error))
