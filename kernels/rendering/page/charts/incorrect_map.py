@@ -21,7 +21,7 @@ _DARKEST = 8
 
 @dataclass(frozen=True, slots=True)
 class IncorrectView:
-    """Where an output is incorrect. sentence: in which case, and how many elements."""
+    """The map of an incorrect output. sentence: in which case, and how many elements."""
 
     title: str
     sentence: str
@@ -38,7 +38,7 @@ def incorrect_view(report: Report) -> IncorrectView | None:
     share = f"{part_of(check.incorrect, check.elements, 'element')} of `{found.name}`"
     where = _where(found)
     return IncorrectView(
-        f"Where {found.name} is incorrect",
+        f"The incorrect elements of {found.name}",
         f"{share} {'is' if check.incorrect == 1 else 'are'} incorrect with {case_words(check.case)}. {where}",
         _drawing(found, report.tile, where),
     )
