@@ -166,6 +166,12 @@ class IncorrectMap:
     cells: tuple[str, ...]
 
     @property
+    def drawable(self) -> bool:
+        """Whether it is a map at all. A process that ran hostile source may have made it."""
+        digits = all(row.isascii() and row.isdigit() and len(row) == len(self.cells[0]) for row in self.cells)
+        return digits and 0 < len(self.cells) <= min(32, self.rows) and 0 < len(self.cells[0]) <= min(32, self.columns)
+
+    @property
     def cell(self) -> tuple[int, int]:
         """The rows and columns of a cell, powers of two. The last cells may have fewer."""
         return _power(self.rows, len(self.cells)), _power(self.columns, len(self.cells[0]))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kernels.exercise import find_exercise
+from kernels.facts import IncorrectMap
 from kernels.judging.compare import incorrect_map
 from kernels.rendering.page.charts.incorrect_map import incorrect_view
 from kernels.report import Report
@@ -31,6 +32,7 @@ def test_cells_cover_the_matrix_in_powers_of_two(rows, columns, cells, cell):
     found = incorrect_map("", "P", np.ones((rows, columns), np.bool_))
     assert (len(found.cells), len(found.cells[0]), found.cell) == (*cells, cell)
     assert set("".join(found.cells)) == {"9"}
+    assert found.drawable
 
 
 def test_a_digit_says_how_many_elements_of_its_cell_are_incorrect():
@@ -41,6 +43,23 @@ def test_a_digit_says_how_many_elements_of_its_cell_are_incorrect():
     assert found.cells[1][:4] == "0900"
     assert found.cells[2][:4] == "0070"
     assert set("".join(found.cells[3:])) == {"0"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "cells"),
+    [
+        (4, ()),
+        (4, ("",)),
+        (4, ("01", "0")),
+        (4, ("0x",)),
+        (4, ("٣",)),
+        (64, ("0",) * 33),
+        (64, ("0" * 33,)),
+        (0, ("0",)),
+    ],
+)
+def test_a_map_that_no_judge_made_is_not_drawn(rows, cells):
+    assert not IncorrectMap("", "P", rows, rows, cells).drawable
 
 
 @pytest.fixture(scope="module")

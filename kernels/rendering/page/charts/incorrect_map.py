@@ -33,7 +33,7 @@ def incorrect_view(report: Report) -> IncorrectView | None:
     leading = first_error(report.findings, report.verdict)
     found = None if leading is None else leading.facts.incorrect
     check = next((check for check in report.checks if found is not None and check.case == found.case), None)
-    if report.verdict is not Verdict.WRONG_ANSWER or found is None or check is None:
+    if report.verdict is not Verdict.WRONG_ANSWER or found is None or check is None or not found.drawable:
         return None
     share = f"{part_of(check.incorrect, check.elements, 'element')} of `{found.name}`"
     where = _where(found)
