@@ -28,16 +28,16 @@ from server.grades.losses import Loss, UnconfirmedPoints, students_grades
 from server.http.forms import Form, filled
 from server.http.problems import Refused
 from server.http.site import site
-from server.roster.service import Member, Wanted, roster
+from server.roster.service import Member, Wanted, by_surname, roster
 from server.roster.views import Part, csv_answer, part_of, sections_of
 
 
 def ordered(session: Session, course_id: int, wanted: Wanted, by: str, *, down: bool) -> list[Member]:
     """The students in the requested order.
 
-    by: "section", "total", an assignment's short name, or anything else for the name
+    by: "section", "total", an assignment's short name, or anything else for the surname
     """
-    members = sorted(roster(session, course_id, wanted), key=lambda one: (one.name.casefold(), one.email))
+    members = sorted(roster(session, course_id, wanted), key=by_surname)
     if by == "section":
         return sorted(members, key=lambda one: one.section.casefold(), reverse=down)
     if by == "name":

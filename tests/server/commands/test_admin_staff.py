@@ -190,7 +190,7 @@ def test_grades_are_written(course: ACourse) -> None:
     made = handed_in(course, "ada", source=b"// 1")
     course.person("bob")
     assert done("export", "grades", "gpu").splitlines() == [
-        "email,name,section,tiled,total,tiled why,student_id",
+        "email,name,section,tiled,total,why,student_id",
         "ada@example.edu,ada,,10,10,,",
         "bob@example.edu,bob,,,0,,",
     ]
