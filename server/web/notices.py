@@ -51,6 +51,7 @@ NOTICES: dict[str, str] = {
     "assignment-updated": "Assignment updated. If its leaderboards are empty now, choose “Regrade all” to fill them.",
     "extension-granted": "Extension granted.",
     "extensions-imported": "Extensions imported.",
+    "corrections-imported": "Corrections imported.",
     "extension-withdrawn": "Extension removed.",
     "grade-corrected": "Grade saved.",
     "pair-looked-at": "Marked as looked at. The pair is folded away at the end of the page.",
