@@ -20,6 +20,7 @@ from server.grades.corrections import CORRECTIONS_FILE
 from server.grades.gradebook import Gradebook, GradesCriteria, gradebook, grades_csv
 from server.grades.platform_file import PlatformFile, read_platform_file
 from server.grades.platform_file import fill as fill_in
+from server.grades.source_archive import source_archive
 from server.roster.csv_file import domain_of
 from server.roster.service import roster
 from server.table_file import Unreadable, named
@@ -29,7 +30,7 @@ from worker.commands.root import Exit, WrongUse
 
 @click.group()
 def export() -> None:
-    """Export a course's grades, or corrections of them.
+    """Export a course's grades, corrections and sources.
 
     \b
     Example:
@@ -76,6 +77,29 @@ def corrections(session: Session, name: str) -> Answer:
     note(session, None, CORRECTIONS_FILE.exported, f"assignment {found.name}", course_id=found.course_id)
     text = student_file_csv(session, CORRECTIONS_FILE, found).replace("\r\n", "\n")
     return Answer({"csv": text}, text)
+
+
+@export.command()
+@click.argument("name", metavar="COURSE/ASSIGNMENT")
+@click.argument("to", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--all", "every", is_flag=True, help="Not only what counts, but all, with checks.")
+@answering()
+@in_session
+def sources(session: Session, name: str, to: Path, every: bool) -> Answer:
+    """Write the sources of an assignment to TO, a zip file. Its index.csv says whose each file is.
+
+    \b
+    Example:
+      tilelab admin export sources cs483/tiled sources.zip
+    """
+    found = assignment_named(session, name)
+    file = source_archive(session, found, "all" if every else "counted")
+    try:
+        to.write_bytes(file)
+    except OSError as error:
+        raise WrongUse(f"{to}: cannot write the file ({error.strerror or error}).") from error
+    note(session, None, "submission.exported", f"assignment {found.name}", course_id=found.course_id)
+    return Answer({"file": str(to), "bytes": len(file)}, f"{to}: {len(file):,} bytes.")
 
 
 @export.command()
