@@ -76,6 +76,7 @@ NOTICES: dict[str, str] = {
     "version-used": "The assignment uses this version now.",
     "worker-told": "Request sent to the worker. It answers within a few seconds.",
     "note-added": "Note added. Only course staff see it.",
+    "more-time-changed": "The student’s deadlines are changed.",
     "view-ended": "You no longer view the course as a student.",
     "note-removed": "Note removed.",
     "announcement-published": "Announcement published.",
