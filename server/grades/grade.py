@@ -256,7 +256,7 @@ def _column(
         person: decided.grade(assignment, person, entries)
         for person, entries in ranked_entries(session, assignment, people, staged)
     }
-    for person in (decided.extended.keys() | decided.corrected.keys()) - found.keys():
+    for person in (decided.extended.keys() | decided.corrected.keys() | decided.more_time.keys()) - found.keys():
         found[person] = decided.grade(assignment, person, ())
     return found
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
+from server.accounts.models import MailKind
+from server.courses.attention import attention
 from server.courses.models import Accommodation, Course, Role
 from server.courses.service import Terms, create_assignment
+from server.mail.occasions import occasions
 from tests.server.commands.admin import told
 from tests.server.course import NOW, ACourse
 from tests.server.databases import ON_SQLITE
@@ -68,3 +71,19 @@ def test_a_command_grants_it(course: ACourse, database_url: str, monkeypatch: py
     given = told("roster", "more-time", "gpu", "ada@example.edu", "--days", "2", "--percent", "25")
     assert (given["changed"], given["extra_days"], given["extra_percent"]) == (True, 2, 25)
     assert course.row(select(Accommodation)).extra_percent == 25
+
+
+def test_who_has_more_time_is_not_missing_and_is_reminded_later(portal: Portal) -> None:
+    course = portal.course
+    course.change(opens_at=NOW - 10 * DAY, due_at=NOW - DAY / 2, device_class="", listed=True)
+    for name in ("ada", "bob"):
+        client_of(portal, name)
+    ada = course.people["ada"]
+    with course.sessions.begin() as session:
+        session.add(Accommodation(course_id=course.course, person_id=ada, extra_days=1, granted_at=NOW))
+        session.flush()
+        (deadline,) = attention(session, course.course, NOW).deadlines
+        assert [name for _, name in deadline.names] == ["bob"]
+        assert [(one.person.id, one.at) for one in occasions(session, NOW) if one.kind is MailKind.DEADLINES] == [
+            (ada, NOW - DAY / 2)
+        ]
