@@ -183,7 +183,7 @@ def _reasons(book: Gradebook, graded: Sequence[bool], line: Line) -> Iterator[st
     for one, begun, cell in zip(book.assignments, graded, line.cells, strict=True):
         reasons = [why for why in cell.grade.why if begun or why != NOT_GRADED]
         if reasons and not cell.grade.excused:
-            yield f"{one.slug}: {', '.join(reasons)}"
+            yield f"{one.slug}: {'; '.join(reasons)}"
 
 
 def _released(grade: Grade, excused: str | None) -> float | int | str | None:

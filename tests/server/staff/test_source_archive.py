@@ -25,6 +25,7 @@ API = "/api/v1/courses/gpu/assignments/tiled/sources.zip"
 
 def test_the_sources_that_count_come_with_an_index(portal: Portal, monkeypatch: pytest.MonkeyPatch) -> None:
     course = portal.course
+    course.change(device_class="")
     right = handed_in(course, "ada", source=b"// right")
     handed_in(course, "ada", Verdict.DATA_RACE, NOW + DAY / 4, source=b"// wrong")
     check = handed_in(course, "bob", mode=Mode.CHECK, source=b"// check")
