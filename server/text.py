@@ -49,6 +49,14 @@ def read_number(text: str) -> float:
     return value
 
 
+def read_yes(text: str) -> bool:
+    """Yes or no, also as spreadsheets write it; raises ValueError."""
+    found = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}.get(text.casefold())
+    if found is None:
+        raise ValueError(f"“{text[:_LONGEST_NUMBER]}” is neither yes nor no.")
+    return found
+
+
 def read_whole(text: str) -> int:
     """A whole number that a person typed; raises ValueError."""
     if not (text.isascii() and text.removeprefix("-").isdigit()) or len(text) > 12:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic
 
@@ -14,7 +14,7 @@ from server.acts.field import Field, Values, changes, cleaned, fields_of, outsid
 from server.audit.service import note
 from server.courses.models import Assignment, Course
 from server.courses.service import CourseError, hold_course
-from server.grades.losses import losses_confirmed
+from server.grades.losses import course_losses_confirmed, losses_confirmed
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +125,15 @@ class Act(Generic[Values]):
         given = cleaned(change(self.values(session, on)))
         if wrong := self.mistakes(session, on, given):
             raise Mistakes(wrong)
-        only = on.person if len(on.people) == 1 else None
-        with losses_confirmed(session, on.assignment, confirmed, only) if self.lowers else nullcontext():
+        with self._confirmed(session, on, confirmed):
             return self.make(session, on, actor, given)
+
+    def _confirmed(self, session: Session, on: Target, confirmed: str) -> AbstractContextManager[None]:
+        if not self.lowers:
+            return nullcontext()
+        if on.part is None:
+            return course_losses_confirmed(session, on.course, confirmed, on.person)
+        return losses_confirmed(session, on.part, confirmed, on.person if len(on.people) == 1 else None)
 
     def make(self, session: Session, on: Target, actor: Person | None, given: Values) -> Any:
         """Make the change with its audit entries, once the course is locked and the values are checked."""

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from server.courses.local_time import read_moment
 from server.fields import Range, Text
-from server.text import printable, read_number, read_whole
+from server.text import printable, read_number, read_whole, read_yes
 
 Values = TypeVar("Values")
 """A data class with what an act asks for. Its docstring describes the fields."""
@@ -131,6 +131,8 @@ def read(field: Field, text: str, zone: ZoneInfo, was: Any = None) -> Any:
         return field.default
     if field.kind == datetime:
         return read_moment(text, zone, was)
+    if field.kind is bool:
+        return read_yes(text)
     return (read_whole if field.kind is int else read_number)(text)
 
 

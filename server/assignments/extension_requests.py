@@ -15,7 +15,7 @@ from server.audit.service import note
 from server.courses.models import Assignment, Course, Extension, Role
 from server.courses.service import CourseError, hold_course, role_in
 from server.regrades.requests import plain, settle
-from server.submissions.counted_submission import due_for
+from server.submissions.allowance import deadlines_of
 from server.talk.models import ExtensionRequest
 
 AFTER_CLOSE = timedelta(days=7)
@@ -26,7 +26,7 @@ FURTHEST = timedelta(days=366)
 
 def deadline_of(session: Session, assignment: Assignment, person: int) -> datetime | None:
     """The deadline that an extension moves: the student's due time, otherwise their closing time."""
-    found = due_for(assignment, session.get(Extension, (assignment.id, person)))
+    found = deadlines_of(session, assignment, person)
     return found.due_at or found.closes_at
 
 
@@ -38,7 +38,7 @@ def why_not(session: Session, assignment: Assignment, person: int, now: datetime
         return "This course is archived."
     if deadline_of(session, assignment, person) is None:
         return "This assignment has no deadline."
-    closes_at = due_for(assignment, session.get(Extension, (assignment.id, person))).closes_at
+    closes_at = deadlines_of(session, assignment, person).closes_at
     if closes_at is not None and now > closes_at + AFTER_CLOSE:
         return f"This assignment closed over {AFTER_CLOSE.days} days ago. Talk to your course staff."
     if open_request(session, assignment.id, person) is not None:

@@ -12,7 +12,8 @@ from sqlalchemy.orm import Session, joinedload
 
 from server.accounts.models import Person
 from server.acts.act import Act, Nothing, Target
-from server.acts.field import Asked, store
+from server.acts.by_file import StudentFile
+from server.acts.field import Asked, store, stored
 from server.courses.models import Assignment, Extension, Role
 from server.courses.service import CourseError
 from server.fields import Range, Text
@@ -106,4 +107,9 @@ def _withdraw(session: Session, on: Target, actor: Person | None, _: Nothing) ->
 
 
 EXTENSION = Act(asks=Grant, do=_grant, audit="extension.granted", wrong=_wrong, lowers=True)
+EXTENSIONS_FILE = StudentFile(
+    "extensions",
+    EXTENSION,
+    lambda session, assignment: {one.person_id: stored(Grant, one) for one in extensions(session, assignment)},
+)
 WITHDRAWAL = Act(asks=Nothing, do=_withdraw, audit="extension.withdrawn", lowers=True)

@@ -26,7 +26,7 @@ class Task:
     """An assignment for one person.
 
     points: the most possible, with those by the rubric
-    deadlines: with this person's extension; usual: without it
+    deadlines: with this person's extension and accommodation; usual: without them
     extra_attempts: granted to this person
     metric: ranks the measurements
     grade: what counts, and the points
@@ -167,8 +167,8 @@ def tasks_for(
     by_rubric = rubric_grades_of(session, assignments, person_id)
     deciding = deciding_entries(session, assignments, person_id, also)
     for assignment in assignments:
-        extension, correction = decided[assignment.id]
-        deadlines = due_for(assignment, extension)
+        decision = decided[assignment.id]
+        extension, deadlines = decision.extension, decision.deadlines(assignment)
         entries = deciding[assignment.id].entries
         yield Task(
             course=assignment.course.slug,
@@ -182,9 +182,9 @@ def tasks_for(
             opens_at=assignment.opens_at,
             listed=assignment.listed,
             deadlines=deadlines,
-            usual=due_for(assignment, None),
+            usual=due_for(assignment, None, None),
             extra_attempts=extension.extra_attempts if extension else 0,
-            grade=grade_from(assignment, extension, correction, entries, by_rubric.get(assignment.id)),
+            grade=grade_from(assignment, decision, entries, by_rubric.get(assignment.id)),
             entries=entries,
             number=deciding[assignment.id].number,
             position=assignment.position,

@@ -20,6 +20,7 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Correction, Extension, Membership, Role
 from server.database.base import one_of
+from server.submissions.allowance import accommodations_in
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 
@@ -131,10 +132,10 @@ def states_of(session: Session, course_id: int, assignments: Sequence[Assignment
         .join(Assignment, true())
         .where(*_present(course_id), Assignment.id.in_(known))
     )
-    extensions = extensions_of(session, list(known))
+    extensions, more_time = extensions_of(session, list(known)), accommodations_in(session, course_id)
     found: dict[int, list[StudentState]] = {number: [] for number in known}
     for number, person, accepted_at, submitted, checked, is_excused in session.execute(query):
-        due_at = due_for(known[number], extensions.get((number, person))).due_at
+        due_at = due_for(known[number], extensions.get((number, person)), more_time.get(person)).due_at
         state = _state(accepted_at, due_at, submitted=submitted, checked=checked)
         if is_excused:
             state = State.EXCUSED
@@ -238,10 +239,11 @@ def stuck(session: Session, assignment: Assignment, states: Sequence[StudentStat
     for row in session.execute(last):
         rows[row.person_id].append((row.created_at, row.public_id, row.verdict))
     extensions = extensions_of(session, [assignment.id])
+    more_time = accommodations_in(session, assignment.course_id)
     students = []
     for person, attempts in rows.items():
         at, public_id, _ = attempts[0]
-        due_at = due_for(assignment, extensions.get((assignment.id, person))).due_at
+        due_at = due_for(assignment, extensions.get((assignment.id, person)), more_time.get(person)).due_at
         until = now if due_at is None else min(now, due_at)
         reason = _reason(attempts, until)
         if reason:

@@ -67,3 +67,6 @@ def _value(field: Field, given: Any, course: Course) -> Any:
         return read(field, given, zone_of(course))
     except ValueError as error:
         raise WrongUse(f"{field.option} {given!r}: {error}") from None
+
+
+file_preview = click.option("--preview", is_flag=True, help="Only say what would change.")

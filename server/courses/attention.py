@@ -20,6 +20,8 @@ from server.courses.service import assignments_for
 from server.grading.fleet_state import QueueStatus, queues_known
 from server.grading.models import Job, Result, Step
 from server.grading.queue_order import IN_FLIGHT, QUEUED
+from server.submissions.allowance import accommodations_in
+from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import latest_job_id
 from worker.contract.messages import CPU_QUEUE, gpu_queue
@@ -146,6 +148,11 @@ def _deadlines(
     )
     for assignment, person in session.execute(later):
         handed_in[assignment].add(person)  # has more time, so isn't missing
+    for given in accommodations_in(session, near[0].course_id).values() if near else ():
+        for one in near:
+            due_at = due_for(one, None, given).due_at
+            if due_at is not None and one.due_at is not None and due_at > max(now, one.due_at):
+                handed_in[one.id].add(given.person_id)
     decided = select(Correction.assignment_id, Correction.person_id).where(
         Correction.assignment_id.in_(handed_in), Correction.excused
     )

@@ -26,6 +26,7 @@ _TITLES = {
     "course code made": "enrolment code created",
     "course code withdrawn": "enrolment code withdrawn", "course joined": "joined the course",
     "course creator added": "may create courses", "course creator removed": "may no longer create courses",
+    "extension for all": "accommodation changed",
     "extension withdrawn": "extension removed", "grades rubric changed": "rubric changed",
     "grades rubric given": "graded by the rubric", "grades split": "grading split",
     "job cancelled": "grading cancelled",

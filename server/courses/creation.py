@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -83,6 +84,56 @@ def days_until(session: Session, course: Course, starts: date) -> int:
     return (starts - first).days
 
 
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """The times of an assignment in a course."""
+
+    opens_at: datetime | None
+    due_at: datetime | None
+    closes_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class MovedDates:
+    """The times of an assignment, and those of its copy. listed: whether students will see the copy."""
+
+    assignment: Assignment
+    was: Dates
+    now: Dates
+    listed: bool
+
+
+def moved_dates(session: Session, source: Course, days: int) -> list[MovedDates]:
+    """The times that the copies of assignments get, in the course's order; raises CourseError.
+
+    An assignment that was open from the start opens on the copy's first day. Without any date, it is hidden.
+    """
+    if abs(days) > MOST_DAYS:
+        raise CourseError(f"The shift must be at most {MOST_DAYS:,} days.", ["days", "starts"])
+    zone, opening = zone_named(source.time_zone), _first_opening(session, source, days)
+    return [_moved_dates(one, days, zone, opening) for one in assignments(session, source)]
+
+
+def _moved_dates(one: Assignment, days: int, zone: ZoneInfo, opening: datetime | None) -> MovedDates:
+    was = Dates(one.opens_at, one.due_at, one.closes_at)
+    now = Dates(*(_moved(at, days, zone) for at in (was.opens_at, was.due_at, was.closes_at)))
+    if was.opens_at is not None:
+        return MovedDates(one, was, now, one.listed)
+    fits = opening is not None and (now.due_at is None or opening < now.due_at)
+    return MovedDates(one, was, replace(now, opens_at=opening if fits else None), one.listed and fits)
+
+
+def check_dates(dates: Dates) -> None:
+    """Raise CourseError if an assignment can't have these times."""
+    opens, due, closes = dates.opens_at, dates.due_at, dates.closes_at
+    if opens is not None and due is not None and opens >= due:
+        raise CourseError("The due time must be after the opening.", ["due"])
+    if due is not None and closes is not None and closes < due:
+        raise CourseError("The closing time can’t be before the due time.", ["closes"])
+    if opens is not None and closes is not None and closes <= opens:
+        raise CourseError("The closing time must be after the opening.", ["closes"])
+
+
 def copy_course(
     session: Session,
     source: Course,
@@ -91,6 +142,7 @@ def copy_course(
     title: str,
     *,
     days: int = 0,
+    dates: Mapping[str, Dates] | None = None,
     instructor: Person | None = None,
     now: datetime | None = None,
 ) -> Course:
@@ -99,13 +151,11 @@ def copy_course(
 
     The copy gets the exercises' versions that assignments use, and the newest published ones. It gets no drafts.
 
-    An assignment that was open from the start opens on the copy's first day. Without any date, it is hidden.
-
     days: added to all dates; the time of day stays, also when clocks change
+    dates: other times of assignments, by short name
     instructor: the copy's only member
     """
-    if abs(days) > MOST_DAYS:
-        raise CourseError(f"The shift must be at most {MOST_DAYS:,} days.", ["days", "starts"])
+    found = moved_dates(session, source, days)
     moment = now or datetime.now(UTC)
     made = create_course(session, slug, title, moment)
     for name, value in _values(source, _OF_THE_COURSE).items():
@@ -113,14 +163,12 @@ def copy_course(
     session.flush()
     zone = zone_named(source.time_zone)
     versions: dict[int, int] = {}
-    found = assignments(session, source)
-    opening = _first_opening(session, source, days)
     copies: dict[int, Assignment] = {}
-    for one in found:
+    for each in found:
+        one, chosen = each.assignment, (dates or {}).get(each.assignment.slug, each.now)
+        check_dates(chosen)
         values = {name: _moved(value, days, zone) for name, value in _values(one, _OF_THE_ASSIGNMENT).items()}
-        if one.opens_at is None:
-            fits = opening is not None and (values["due_at"] is None or opening < values["due_at"])
-            values |= {"opens_at": opening} if fits else {"listed": False}
+        values |= asdict(chosen) | {"listed": one.listed and chosen.opens_at is not None}
         exercise = _copied(session, one.exercise, made.id, moment, versions)
         copies[one.id] = Assignment(course_id=made.id, exercise_id=exercise, created_at=moment, **values)
     session.add_all(copies.values())

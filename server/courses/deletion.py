@@ -12,6 +12,7 @@ from server.accounts.models import BrowserSession, Person
 from server.audit.models import AuditEvent
 from server.audit.service import note
 from server.courses.models import (
+    Accommodation,
     Assignment,
     Correction,
     Course,
@@ -118,6 +119,7 @@ def delete_course(session: Session, course: Course, actor: Person | None, now: d
         delete(Membership).where(Membership.course_id == course.id),
         delete(CourseInvitation).where(CourseInvitation.course_id == course.id),
         delete(StaffNote).where(StaffNote.course_id == course.id),
+        delete(Accommodation).where(Accommodation.course_id == course.id),
         delete(SavedComment).where(SavedComment.course_id == course.id),
         update(AuditEvent).where(AuditEvent.course_id == course.id).values(course_id=None),
         update(BrowserSession)

@@ -295,6 +295,28 @@ class Extension(Base):
     person: Mapped[Person] = relationship(foreign_keys=[person_id])
 
 
+class Accommodation(Base):
+    """More time for a student in every assignment of a course, also in later ones.
+
+    extra_days: added to the due and the closing time
+    extra_percent: of the time between opening and due, added as well
+    """
+
+    __tablename__ = "accommodations"
+    __table_args__ = (
+        CheckConstraint("extra_days >= 0 AND extra_percent >= 0", name="takes_nothing"),
+        Index(None, "person_id"),
+    )
+
+    course_id: Mapped[int] = mapped_column(ForeignKey("courses.id"), primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), primary_key=True)
+    extra_days: Mapped[int] = mapped_column(default=0)
+    extra_percent: Mapped[int] = mapped_column(default=0)
+    reason: Mapped[str] = mapped_column(String(500), default="")
+    granted_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    granted_at: Mapped[datetime]
+
+
 class StaffNote(Base):
     """A note about a student, which only the staff of this course see.
 

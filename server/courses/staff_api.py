@@ -203,7 +203,9 @@ def time_to_keep(name: str, moment: datetime | None) -> datetime | None:
 
 def loss_answer(assignment: str, loss: Loss) -> LossAnswer:
     """A student whose points fall."""
-    return LossAnswer(loss.person_id, loss.name, loss.email, assignment, _points(loss.was), _points(loss.now))
+    return LossAnswer(
+        loss.person_id, loss.name, loss.email, loss.slug or assignment, _points(loss.was), _points(loss.now)
+    )
 
 
 lowering = partial(operation, scope=Scope.STAFF, refuses=REFUSES_LOSSES, problems={409: LowersPointsProblem})

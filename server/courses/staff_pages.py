@@ -63,7 +63,7 @@ def desk_of(course: Membership, part: str) -> Desk:
 _LARGE = frozenset(
     f"staff.{name}"
     for name in (
-        "upload_exercise", "save_exercise", "preview_roster", "apply_roster", "preview_extensions", "apply_extensions",
+        "upload_exercise", "save_exercise", "preview_roster", "apply_roster", "preview_file", "apply_file",
         "preview_filled", "download_filled",
     )
 )  # fmt: skip

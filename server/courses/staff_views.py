@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import partial
 
 from flask import Blueprint, Response, render_template, url_for
@@ -20,13 +20,14 @@ from server.class_progress.states import Bar, bars
 from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.attention import SOON, Attention, attention
 from server.courses.audit_log import Entries, read_entries
-from server.courses.creation import allow, copy_course, creators, days_until, disallow, first_day, found_course
+from server.courses.creation import allow, creators, disallow, found_course
 from server.courses.deletion import Losses, delete_assignment, delete_course, losses_of_assignment, losses_of_course
-from server.courses.models import Course, Role
+from server.courses.models import Role
 from server.courses.service import CourseError, assignments_for
 from server.courses.settings import COURSE_SETTINGS, zones
 from server.courses.staff_pages import Desk, acting, back, desk_of, mistakes_noted, staff, the_course
 from server.http.forms import Form, filled, sent
+from server.http.numbers import zone_of
 from server.http.site import site
 from server.regrades.requests import count_requests
 from server.submissions.changes import revoke
@@ -138,7 +139,8 @@ class NewCoursePage:
 @new_courses.get("")
 def new_course() -> str:
     """Show the form for a new course."""
-    return _creation_page(filled({"zone": course_creator().time_zone or "UTC"}))
+    course_creator()
+    return _creation_page(filled({"zone": zone_of().key}))
 
 
 @new_courses.post("")
@@ -192,61 +194,6 @@ def _creation_page(form: Form, people_form: Form | None = None) -> str:
     names = [(name, name) for name in sorted({*zones(), form["zone"] or "UTC"})]
     page = NewCoursePage(form, names, people_form or filled({}), found)
     return render_template("courses/new_course.html", page=page)
-
-
-@dataclass(frozen=True, slots=True)
-class CopyPage:
-    """The form for a copy. first: the first day with a date in the course; None for none."""
-
-    desk: Desk
-    form: Form
-    first: date | None
-
-
-@staff.get("/copy")
-def new_copy(slug: str) -> str:
-    """Show the form for a copy of the course."""
-    course = _allowed(slug)
-    return _copy_page(course, filled({"title": course.title}))
-
-
-@staff.post("/copy")
-def make_copy(slug: str) -> Response | tuple[str, int]:
-    """Copy the course. The reader becomes the copy's instructor."""
-    course = _allowed(slug)
-    form = sent("slug", "title", "starts", "days")
-    with mistakes_noted(form, "slug"), site().sessions.begin() as session:
-        source, actor = the_course(session, course), acting(session)
-        days = _days(session, source, form)
-        if form.right:
-            made = copy_course(session, source, actor, form["slug"], form["title"], days=days, instructor=actor)
-            return back("staff.show_assignments", made.slug, "course-copied")
-    return _copy_page(course, form), 422
-
-
-def _allowed(slug: str) -> Membership:
-    course = instructor_of(slug)
-    course_creator()
-    return course
-
-
-def _days(session: Session, source: Course, form: Form) -> int:
-    """By how many days all dates move; adds mistakes to the form."""
-    if form["days"] and form["starts"]:
-        form.mistake("days", "Enter a first day or a number of days, not both.")
-    elif form["starts"]:
-        try:
-            return days_until(session, source, date.fromisoformat(form["starts"]))
-        except ValueError as error:
-            text = str(error) if isinstance(error, CourseError) else "Write the day like 2027-01-18."
-            form.mistake("starts", text)
-    return form.whole("days")
-
-
-def _copy_page(course: Membership, form: Form) -> str:
-    with site().readers.begin() as session:
-        first = first_day(session, the_course(session, course))
-    return render_template("courses/copy_course.html", page=CopyPage(desk_of(course, "overview"), form, first))
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from server.grades.grade import Grade
 from server.grades.gradebook import Cell, GradesCriteria, Line, gradebook
 from server.grades.grading import SPLIT
 from server.grades.losses import students_grades
+from server.grades.source_archive import SourcesQuery, source_archive
 from server.http.operation import operation
 from server.http.query import read_query
 from server.roster.service import roster
@@ -147,6 +148,21 @@ def show_grades(course: str) -> Response:
     rows = tuple(_graded_student(book.assignments, line) for line in book.lines)
     points = {one.slug: one.most_points for one in book.assignments}
     return jsonify(GradebookAnswer(points, rows, len(members), following))
+
+
+@staff_api.get("/courses/<course>/assignments/<assignment>/sources.zip")
+@operation(
+    str, media_type="application/zip", path={"course": NAME, "assignment": NAME}, query=SourcesQuery,
+    scope=Scope.STAFF, refuses=REFUSES | {409: "The sources are too large for one file."},
+)  # fmt: skip
+def export_sources(course: str, assignment: str) -> Response:
+    """Download the sources of an assignment as a zip file with an index, as course staff."""
+    with read_as_staff(course) as (session, here):
+        asked = read_query(SourcesQuery)
+        found = assignment_here(session, here.slug, assignment)
+        file = source_archive(session, found, asked.which)
+    note_export(person_asking(), here, "submission", assignment=assignment)
+    return Response(file, mimetype="application/zip")
 
 
 @staff_api.get(_GRADE)

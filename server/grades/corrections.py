@@ -6,16 +6,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
 from server.acts.act import Act, Target
+from server.acts.by_file import StudentFile
 from server.acts.field import Asked, store, stored
 from server.assignments.extensions import Reason
 from server.assignments.settings import MOST_POINTS
-from server.courses.models import Correction, Role
+from server.courses.models import Assignment, Correction, Role
 from server.courses.service import CourseError
 from server.fields import Range
+from server.grades.losses import students
 from server.roster.service import membership_of
 
 
@@ -81,3 +84,13 @@ def _correct(session: Session, on: Target, actor: Person | None, given: Decision
 
 
 CORRECTION = Act(asks=Decision, do=_correct, audit="grades.corrected", present=decision_of, wrong=_wrong, lowers=True)
+
+
+def _decisions(session: Session, assignment: Assignment) -> dict[int, Decision]:
+    """The decisions about all students, also empty ones: so that an export can undo a later import."""
+    query = select(Correction).where(Correction.assignment_id == assignment.id)
+    none = dict.fromkeys(session.scalars(students(assignment)), Decision())
+    return none | {one.person_id: stored(Decision, one) for one in session.scalars(query)}
+
+
+CORRECTIONS_FILE = StudentFile("corrections", CORRECTION, _decisions)

@@ -6,15 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, select
 from sqlalchemy.orm import Session
 
-from server.courses.models import Assignment, Correction, Extension
+from server.courses.models import Accommodation, Assignment, Correction, Extension
 from server.grades.criteria import Given, most_of
 from server.grades.points import Worth, rubric_points, with_rubric
-from server.submissions.allowance import costs, extensions_of
-from server.submissions.counted_submission import Counted, Entry, counted, due_for, late_days
+from server.submissions.allowance import accommodations_of, costs, extensions_of
+from server.submissions.counted_submission import Counted, Deadlines, Entry, counted, due_for, late_days
 from server.submissions.entries import own_entries, ranked_entries
 from server.submissions.models import RubricGrade, Submission
 from server.submissions.refusals import SpendsLateDays
@@ -80,25 +81,37 @@ def late_days_at(
     covered = session.execute(query).all()
     known = {one.id for one in assignments} | {row[0].id for row in covered}
     extensions = extensions_of(session, known, person)
+    accommodations = accommodations_of(session, {one.course_id for one in assignments}, person)
+
+    def late(one: Assignment, moment: datetime) -> int:
+        if not one.late_percent_per_day:
+            return 0
+        return late_days(moment, due_for(one, extensions.get(one.id), accommodations.get(one.course_id)))
+
     spent: dict[int, dict[int, int]] = defaultdict(dict)
     for one, created_at, days in covered:
         there = spent[one.course_id]
-        there[one.id] = max(there.get(one.id, 0), min(days, _late(one, extensions.get(one.id), created_at)))
+        there[one.id] = max(there.get(one.id, 0), min(days, late(one, created_at)))
     return {
         one.id: LateDays(
             one.course.late_days,
             sum(spent[one.course_id].values()),
             spent[one.course_id].get(one.id, 0),
-            _late(one, extensions.get(one.id), now),
+            late(one, now),
         )
         for one in assignments
     }
 
 
-def _late(assignment: Assignment, extension: Extension | None, moment: datetime) -> int:
-    if not assignment.late_percent_per_day:
-        return 0
-    return late_days(moment, due_for(assignment, extension))
+class Decisions(NamedTuple):
+    """What course staff decided about one person in an assignment."""
+
+    extension: Extension | None = None
+    correction: Correction | None = None
+    accommodation: Accommodation | None = None
+
+    def deadlines(self, assignment: Assignment) -> Deadlines:
+        return due_for(assignment, self.extension, self.accommodation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +122,7 @@ class Grade:
     score: the points that course staff gave instead of the computed ones; None for no change
     excused: whether the assignment doesn't count for the student
     held: whether the student doesn't see the points yet
-    extended: whether the student has an extension
+    extended: whether the student has an extension or an accommodation
     rubric: the points by the rubric; None for none yet; rubric_most: the rubric's most points, 0 without a rubric
     """
 
@@ -163,17 +176,14 @@ class Grade:
 
 
 def grade_from(
-    assignment: Assignment,
-    extension: Extension | None,
-    correction: Correction | None,
-    entries: Iterable[Entry],
-    rubric: RubricGrade | None = None,
+    assignment: Assignment, decided: Decisions, entries: Iterable[Entry], rubric: RubricGrade | None = None
 ) -> Grade:
     """Compute one person's grade from the person's submissions. rubric: what course staff gave by the rubric."""
+    correction = decided.correction
     grade = Grade(
-        counted(assignment, due_for(assignment, extension), entries),
+        counted(assignment, decided.deadlines(assignment), entries),
         held=assignment.grades_held,
-        extended=extension is not None,
+        extended=decided.extension is not None or decided.accommodation is not None,
         rubric=rubric_points(assignment.rubric, given_in(rubric)),
         rubric_most=most_of(assignment.rubric),
     )
@@ -209,8 +219,18 @@ def grades(
     by_rubric: dict[int, dict[int, RubricGrade]] = defaultdict(dict)
     for each in _rubric_grades(session, assignments, RubricGrade.person_id.in_(people)):
         by_rubric[each.assignment_id][each.person_id] = each
+    more_time: dict[int, dict[int, Accommodation]] = defaultdict(dict)
+    courses = Accommodation.course_id.in_({one.course_id for one in assignments}), Accommodation.person_id.in_(people)
+    for given in session.scalars(select(Accommodation).where(*courses)):
+        more_time[given.course_id][given.person_id] = given
     return {
-        one.id: _column(session, one, people, _Decided(extended[one.id], corrected[one.id], by_rubric[one.id]), staged)
+        one.id: _column(
+            session,
+            one,
+            people,
+            _Decided(extended[one.id], corrected[one.id], more_time[one.course_id], by_rubric[one.id]),
+            staged,
+        )
         for one in assignments
     }
 
@@ -221,11 +241,12 @@ class _Decided:
 
     extended: Mapping[int, Extension]
     corrected: Mapping[int, Correction]
+    more_time: Mapping[int, Accommodation]
     by_rubric: Mapping[int, RubricGrade]
 
     def grade(self, assignment: Assignment, person: int, entries: Iterable[Entry]) -> Grade:
-        decided = self.extended.get(person), self.corrected.get(person)
-        return grade_from(assignment, *decided, entries, self.by_rubric.get(person))
+        decided = Decisions(self.extended.get(person), self.corrected.get(person), self.more_time.get(person))
+        return grade_from(assignment, decided, entries, self.by_rubric.get(person))
 
 
 def _column(
@@ -235,7 +256,7 @@ def _column(
         person: decided.grade(assignment, person, entries)
         for person, entries in ranked_entries(session, assignment, people, staged)
     }
-    for person in (decided.extended.keys() | decided.corrected.keys()) - found.keys():
+    for person in (decided.extended.keys() | decided.corrected.keys() | decided.more_time.keys()) - found.keys():
         found[person] = decided.grade(assignment, person, ())
     return found
 
@@ -247,24 +268,25 @@ def own_grades(session: Session, assignments: Sequence[Assignment], person: int)
     by_rubric = rubric_grades_of(session, assignments, person)
     entries = own_entries(session, assignments, person)
     return {
-        one.id: grade_from(one, *decided[one.id], entries.get(one.id, ()), by_rubric.get(one.id)) for one in assignments
+        one.id: grade_from(one, decided[one.id], entries.get(one.id, ()), by_rubric.get(one.id)) for one in assignments
     }
 
 
-Decisions = tuple[Extension | None, Correction | None]
-
-
 def decisions_of(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, Decisions]:
-    """One person's extension and correction, by the assignments' IDs."""
+    """What is decided about one person, by the assignments' IDs."""
     found = session.execute(_DECISIONS, {"assignments": list(assignments), "person": person})
-    return {number: (extension, correction) for number, extension, correction in found}
+    return {number: Decisions(extension, correction, given) for number, extension, correction, given in found}
 
 
 _DECISIONS = (
-    select(Assignment.id, Extension, Correction)
+    select(Assignment.id, Extension, Correction, Accommodation)
     .select_from(Assignment)
     .outerjoin(Extension, and_(Extension.assignment_id == Assignment.id, Extension.person_id == bindparam("person")))
     .outerjoin(Correction, and_(Correction.assignment_id == Assignment.id, Correction.person_id == bindparam("person")))
+    .outerjoin(
+        Accommodation,
+        and_(Accommodation.course_id == Assignment.course_id, Accommodation.person_id == bindparam("person")),
+    )
     .where(Assignment.id.in_(bindparam("assignments", expanding=True)))
 )
 

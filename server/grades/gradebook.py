@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,15 +11,17 @@ from sqlalchemy import Select, bindparam, exists, func, select
 from sqlalchemy.orm import Session
 
 from kernels.csv_tables import written
+from kernels.wording import rounded_points
 from server.courses.models import Assignment, Membership, Role
 from server.courses.service import assignments_for
 from server.fields import Text
 from server.grades.grade import Grade, grades
+from server.grades.points import NOT_GRADED
 from server.roster.service import SEARCHED, Member, Wanted, roster
 from server.submissions.models import Submission
 
-BEFORE, TOTAL, LAST = ("email", "name", "section"), "total", "student_id"
-COLUMNS = frozenset({*BEFORE, TOTAL, LAST})
+BEFORE, TOTAL, WHY, LAST = ("email", "name", "section"), "total", "why", "student_id"
+COLUMNS = frozenset({*BEFORE, TOTAL, WHY, LAST})
 """The columns that aren't assignments. No assignment may have one of these short names."""
 
 
@@ -50,6 +52,28 @@ class Cell:
     @property
     def points(self) -> float:
         return self.grade.points or 0.0
+
+    @property
+    def shown(self) -> str:
+        """The points; a word if there are none."""
+        grade = self.grade
+        if grade.excused:
+            return "excused"
+        if grade.points is not None:
+            return rounded_points(grade.points)
+        return "nothing yet" if self.tries else "–"
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """A word for everything that course staff or lateness changed. The grade's page says more."""
+        grade = self.grade
+        marks = {
+            "set": grade.score is not None and not grade.excused,
+            "late": bool(grade.late_days) and not grade.excused,
+            "extended": grade.extended,
+            "held": grade.held,
+        }
+        return tuple(word for word, applies in marks.items() if applies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +138,18 @@ def points_of(
 def grades_csv(book: Gradebook) -> str:
     """For a spreadsheet: a cell is empty if nothing counts, and 0 if the counted submission gets no points.
 
-    An excused student has the word in place of the number. After the total come the reasons for each number. The
-    student ID is last, where programs expect new columns.
+    An excused student has the word in place of the number. After the total comes why points aren't the full ones, in
+    one column. The student ID is last, where programs expect new columns.
     """
-    slugs = [assignment.slug for assignment in book.assignments]
-    header = [*BEFORE, *slugs, TOTAL, *(f"{slug} why" for slug in slugs), LAST]
+    graded = [
+        any(line.cells[place].grade.rubric is not None for line in book.lines) for place in range(len(book.assignments))
+    ]
+    header = [*BEFORE, *(assignment.slug for assignment in book.assignments), TOTAL, WHY, LAST]
     rows = (
         [
             line.member.email, line.member.name, line.member.section,
             *(_written(cell.grade) for cell in line.cells), number(line.total),
-            *("; ".join(cell.grade.why) for cell in line.cells), line.member.student_id,
+            "; ".join(_reasons(book, graded, line)), line.member.student_id,
         ]
         for line in book.lines
     )  # fmt: skip
@@ -147,6 +173,17 @@ def plain_csv(book: Gradebook, form: str) -> str:
         if form != "canvas" or line.member.student_id
     )
     return written([*PLAIN[form], *(one.title for one in book.assignments)], rows)
+
+
+def _reasons(book: Gradebook, graded: Sequence[bool], line: Line) -> Iterator[str]:
+    """Why a student's points aren't the full ones, by assignment.
+
+    graded: whether any student is graded by the assignment's rubric. If not, all lines would say so
+    """
+    for one, begun, cell in zip(book.assignments, graded, line.cells, strict=True):
+        reasons = [why for why in cell.grade.why if begun or why != NOT_GRADED]
+        if reasons and not cell.grade.excused:
+            yield f"{one.slug}: {'; '.join(reasons)}"
 
 
 def _released(grade: Grade, excused: str | None) -> float | int | str | None:

@@ -6,14 +6,14 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from kernels.wording import plural, rounded_points
 from server.accounts.models import Person
-from server.courses.models import Assignment, Membership, Role
+from server.courses.models import Assignment, Course, Membership, Role
 from server.courses.service import hold_course
 from server.grades.grade import Grade, grades
 
@@ -25,13 +25,18 @@ _TOLD = 20
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A student whose points a change lowers, or raises above the maximum."""
+    """A student whose points a change lowers, or raises above the maximum.
+
+    slug, title: of the assignment, if the change concerns several; otherwise ""
+    """
 
     person_id: int
     name: str
     email: str
     was: Grade
     now: Grade
+    slug: str = ""
+    title: str = ""
 
     @property
     def difference(self) -> float:
@@ -83,6 +88,25 @@ def losses_confirmed(
         raise UnconfirmedPoints(assignment, found)
 
 
+@contextmanager
+def course_losses_confirmed(session: Session, course: Course, confirmed: str, person: int) -> Iterator[None]:
+    """As `losses_confirmed`, for a change of one student's grades in all assignments of a locked course."""
+    one = select(Membership.person_id).where(Membership.course_id == course.id, Membership.person_id == person)
+    assignments = session.scalars(select(Assignment).where(Assignment.course_id == course.id)).all()
+    before = grades(session, assignments, one)
+    yield
+    session.flush()
+    after = grades(session, assignments, one)
+    found = [
+        (each, replace(loss, slug=each.slug, title=each.title))
+        for each in assignments
+        for loss in losses(session, before[each.id], after[each.id], each.most_points)
+    ]
+    told = tuple(loss for _, loss in found)
+    if told and confirmed not in {CONFIRMED, digest_of(told)}:
+        raise UnconfirmedPoints(found[0][0], told)
+
+
 def students_grades(
     session: Session, assignment: Assignment, person: int | None = None, staged: int | None = None
 ) -> Mapping[int, Grade]:
@@ -118,7 +142,7 @@ def losses(
 
 def digest_of(found: Iterable[Loss]) -> str:
     """A digest of losses, by which a form detects that they have changed since it showed them."""
-    plain = [(one.person_id, one.was.points, one.now.points) for one in found]
+    plain = [(one.person_id, one.slug, one.was.points, one.now.points) for one in found]
     return hashlib.sha256(repr(plain).encode()).hexdigest()
 
 
@@ -138,7 +162,9 @@ def _people(session: Session, numbers: list[int]) -> Iterator[Person]:
 
 def _told(found: tuple[Loss, ...], most: float | None) -> str:
     lines = [
-        f"  {one.name} <{one.email}>: {_points(one.was)} -> {_points(one.now)}{_why(one.now)}" for one in found[:_TOLD]
+        f"  {one.name} <{one.email}>{one.title and ', '}{one.title}: "
+        f"{_points(one.was)} -> {_points(one.now)}{_why(one.now)}"
+        for one in found[:_TOLD]
     ]
     if len(found) > _TOLD:
         lines.append(f"  and {len(found) - _TOLD:,} more")

@@ -19,6 +19,7 @@ from server.grades.criteria import Given, criteria_of
 from server.text import typed_number
 
 MOST_TIERS = 10
+NOT_GRADED = "rubric not graded yet"
 LONGEST_TIERS = 200
 _WORDS: Mapping[SpeedBy, str] = {
     SpeedBy.GFLOPS: "{} GFLOPS",
@@ -192,7 +193,7 @@ def with_rubric(kernel: Worth, given: float | None, most: float) -> Worth:
     """
     if not most:
         return kernel
-    why = "rubric not graded yet" if given is None else f"rubric {typed_number(given)} of {typed_number(most)}"
+    why = NOT_GRADED if given is None else f"rubric {typed_number(given)} of {typed_number(most)}"
     return Worth(kernel.points + (given or 0.0), (*kernel.why, why))
 
 

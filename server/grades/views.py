@@ -25,19 +25,20 @@ from server.grades.corrections import CORRECTION
 from server.grades.grade import Grade
 from server.grades.gradebook import PLAIN, TOTAL, Gradebook, GradesCriteria, gradebook, grades_csv, plain_csv, points_of
 from server.grades.losses import Loss, UnconfirmedPoints, students_grades
+from server.grades.source_archive import source_archive
 from server.http.forms import Form, filled
 from server.http.problems import Refused
 from server.http.site import site
-from server.roster.service import Member, Wanted, roster
+from server.roster.service import Member, Wanted, by_surname, roster
 from server.roster.views import Part, csv_answer, part_of, sections_of
 
 
 def ordered(session: Session, course_id: int, wanted: Wanted, by: str, *, down: bool) -> list[Member]:
     """The students in the requested order.
 
-    by: "section", "total", an assignment's short name, or anything else for the name
+    by: "section", "total", an assignment's short name, or anything else for the surname
     """
-    members = sorted(roster(session, course_id, wanted), key=lambda one: (one.name.casefold(), one.email))
+    members = sorted(roster(session, course_id, wanted), key=by_surname)
     if by == "section":
         return sorted(members, key=lambda one: one.section.casefold(), reverse=down)
     if by == "name":
@@ -112,6 +113,24 @@ def export_grades(slug: str) -> Response:
         )  # fmt: skip
     name = f"{course.slug}-grades.csv"
     return csv_answer(plain_csv(book, form["form"]), name) if form["form"] else csv_answer(grades_csv(book), name)
+
+
+@staff.get("/assignments/<assignment>/sources.zip")
+def export_sources(slug: str, assignment: str) -> Response:
+    """Download the sources that count, or all of them, with an index."""
+    course = staff_of(slug)
+    form = looked_for(request.args, "which")
+    form.choose("which", [("", ""), ("counted", ""), ("all", "")])
+    if not form.right:
+        raise Refused(422, "invalid", "Invalid choice", " ".join(form.mistakes.values()))
+    with site().readers.begin() as session:
+        found = assignment_of(session, course, assignment)
+        file, subject = source_archive(session, found, form["which"]), f"assignment {found.name}"
+    with site().sessions.begin() as session:
+        note(session, acting(session), "submission.exported", subject, course_id=course.course_id)
+    response = Response(file, mimetype="application/zip")
+    response.headers["Content-Disposition"] = f'attachment; filename="{slug}-{assignment}-sources.zip"'
+    return response
 
 
 def _asked() -> Form:

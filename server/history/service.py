@@ -8,9 +8,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.audit.service import note
-from server.courses.models import Counts, Extension
+from server.courses.models import Counts
 from server.courses.service import role_in
-from server.submissions.counted_submission import due_for
+from server.submissions.allowance import deadlines_of
 from server.submissions.entries import entries_of
 from server.submissions.models import Mode, Submission
 
@@ -40,7 +40,7 @@ def choose(session: Session, person: int, public_id: str, now: datetime | None =
         raise NotChoosable(f"In this assignment the {what} submission counts, so there is nothing to choose.")
     if assignment.course.archived_at is not None:
         raise NotChoosable("This course is archived. What counts can't change any more.")
-    if due_for(assignment, session.get(Extension, (assignment.id, person))).closed(moment):
+    if deadlines_of(session, assignment, person).closed(moment):
         raise NotChoosable("This assignment is closed. What counts can't change any more.")
     if submission.mode is not Mode.RANK:
         raise NotChoosable("This was a check. Submit it, then it can count.")

@@ -33,6 +33,8 @@ def attach_numbers(app: Flask, reader_zone: Callable[[], str]) -> None:
         "moment": moment,
         "deadline": deadline,
         "course_time": course_time,
+        "both": both,
+        "weekday": weekday,
         "day": day,
         "clock": clock,
         "duration": duration,
@@ -70,6 +72,19 @@ def course_time(at: datetime, course_zone: str) -> str:
     if shown.utcoffset() == there.utcoffset():
         return ""
     return f"{there:%a %H:%M %Z} in the course’s time zone"
+
+
+def both(at: datetime, course_zone: str) -> Markup:
+    """A deadline as `moment` shows it, with the course's time behind it where the clocks differ."""
+    shown, there = at.astimezone(zone_of(course_zone)), at.astimezone(_known(course_zone))
+    if shown.utcoffset() == there.utcoffset():
+        return moment(at, course_zone)
+    return moment(at, course_zone) + Markup(' <span class="soft">(course: {})</span>').format(f"{there:%a %H:%M %Z}")
+
+
+def weekday(at: datetime, zone: str) -> str:
+    """A time with its weekday, in this time zone and no other."""
+    return f"{at.astimezone(_known(zone)):%a %d %b %Y, %H:%M}"
 
 
 def day(at: datetime, course_zone: str = "") -> Markup:

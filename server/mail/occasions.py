@@ -13,7 +13,7 @@ from kernels.verdict import Verdict
 from server.accounts.models import CHOSEN_MAILS, LinkPurpose, MailKind, OneTimeLink, Person
 from server.accounts.service import was_here
 from server.audit.models import AuditEvent
-from server.courses.models import Assignment, Correction, Course, Extension, Membership, Role
+from server.courses.models import Accommodation, Assignment, Correction, Course, Extension, Membership, Role
 from server.courses.service import shown_at
 from server.grading.models import Job
 from server.submissions.counted_submission import due_for
@@ -286,13 +286,13 @@ def _deadlines(session: Session, now: datetime) -> Iterator[Occasion]:
             Course.archived_at.is_(None),
             shown_at(now),
             Assignment.due_at <= now + AHEAD,
-            or_(Assignment.due_at > now, Assignment.id.in_(extended)),
+            or_(Assignment.due_at > now, Assignment.id.in_(extended), Assignment.id.in_(_with_more_time(session, now))),
         )
         .options(joinedload(Assignment.course))
     )
     for assignment in session.scalars(query):
-        for person, extension in session.execute(_unfinished(assignment)):
-            due_at = due_for(assignment, extension).due_at
+        for person, extension, accommodation in session.execute(_unfinished(assignment)):
+            due_at = due_for(assignment, extension, accommodation).due_at
             if due_at is not None and now < due_at <= now + AHEAD:
                 yield Occasion(
                     person, MailKind.DEADLINES, f"deadline {assignment.id} {due_at:%Y-%m-%d %H:%M:%S}",
@@ -300,8 +300,20 @@ def _deadlines(session: Session, now: datetime) -> Iterator[Occasion]:
                 )  # fmt: skip
 
 
-def _unfinished(assignment: Assignment) -> Select[Person, Extension]:
-    """The students without an accepted submission, each with the extension, if there is one.
+def _with_more_time(session: Session, now: datetime) -> list[int]:
+    """The assignments that are due already, but not for a student with an accommodation."""
+    query = (
+        select(Assignment, Accommodation)
+        .join(Accommodation, Accommodation.course_id == Assignment.course_id)
+        .join(Course, Course.id == Assignment.course_id)
+        .where(Assignment.due_at <= now, Course.archived_at.is_(None))
+    )
+    found = {one.id: due_for(one, None, given).due_at for one, given in session.execute(query)}
+    return [number for number, due_at in found.items() if due_at is not None and due_at > now]
+
+
+def _unfinished(assignment: Assignment) -> Select[Person, Extension, Accommodation]:
+    """The students without an accepted submission, each with the extension and the accommodation, if there are.
 
     Excused students are left out once they may know it.
     """
@@ -319,10 +331,12 @@ def _unfinished(assignment: Assignment) -> Select[Person, Extension]:
         )
     )
     own = and_(Extension.person_id == Person.id, Extension.assignment_id == assignment.id)
+    more_time = and_(Accommodation.person_id == Person.id, Accommodation.course_id == assignment.course_id)
     return (
-        select(Person, Extension)
+        select(Person, Extension, Accommodation)
         .join(Membership, Membership.person_id == Person.id)
         .outerjoin(Extension, own)
+        .outerjoin(Accommodation, more_time)
         .where(
             Membership.course_id == assignment.course_id,
             Membership.role == Role.STUDENT,

@@ -31,6 +31,7 @@ from server.accounts.service import free_names
 from server.audit.models import AuditEvent
 from server.audit.service import note
 from server.courses.models import (
+    Accommodation,
     Assignment,
     Correction,
     Counts,
@@ -228,7 +229,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     session.execute(viewed.values(viewing_id=None, viewing_course_id=None))
     session.execute(delete(StaffNote).where(StaffNote.person_id == person.id))
     session.execute(update(Membership).where(Membership.person_id == person.id).values(student_id=""))
-    for reasons in (Extension, Correction):
+    for reasons in (Accommodation, Extension, Correction):
         session.execute(update(reasons).where(reasons.person_id == person.id).values(reason=""))
     session.execute(update(RubricGrade).where(RubricGrade.person_id == person.id).values(words={}, reason=""))
     session.execute(delete(GradingShare).where(GradingShare.person_id == person.id))

@@ -15,7 +15,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session, joinedload
 from kernels.experiment.result import to_json
 from server.accounts.models import ApiToken, BrowserSession, Identity, Person
 from server.audit.models import AuditEvent
-from server.courses.models import Assignment, Course, Extension, Membership
+from server.courses.models import Accommodation, Assignment, Course, Extension, Membership
 from server.experiments.models import Experiment
 from server.experiments.queries import results
 from server.grades.criteria import Given
@@ -89,6 +89,10 @@ def _tables(session: Session, person: int) -> Iterator[tuple[str, Rows]]:
         "extensions",
         rows(Extension.assignment_id, Extension.due_at, Extension.created_at, where=Extension.person_id == person),
     )
+    yield "accommodations", rows(
+        Accommodation.course_id, Accommodation.extra_days, Accommodation.extra_percent, Accommodation.granted_at,
+        where=Accommodation.person_id == person,
+    )  # fmt: skip
     yield "comments", rows(
         Comment.submission_id, Comment.line, Comment.by_staff, Comment.text, Comment.created_at,
         where=Comment.submission_id.in_(own) & Comment.removed_at.is_(None),

@@ -7,14 +7,21 @@ from datetime import datetime
 from typing import Annotated
 
 from flask import Response, jsonify
+from sqlalchemy.orm import Session
 
 from server.accounts.identity import person_asking
 from server.accounts.models import Scope
+from server.acts.act import Target
+from server.acts.by_api import change_by_json, request_of
+from server.assignments.accommodations import ACCOMMODATION
+from server.courses.models import Accommodation
 from server.courses.staff_api import (
     MOST_LINES,
     NAME,
     PERSON,
     REFUSES,
+    ApiDesk,
+    lowering,
     member_here,
     note_export,
     page_of,
@@ -27,6 +34,8 @@ from server.http.operation import operation
 from server.http.query import read_query
 from server.roster.service import Member, Wanted, roster
 from server.roster.students import Student, Work, read_student
+
+_MoreTimeRequest = request_of(ACCOMMODATION, "MoreTimeRequest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +76,26 @@ class StudentWorkAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class MoreTimeAnswer:
+    """More time in every assignment.
+
+    extra_percent: of the time between opening and due
+    """
+
+    extra_days: int
+    extra_percent: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class StudentAnswer:
-    """A student in a course, with all assignments. total: the points; most: the most points possible."""
+    """A student in a course, with all assignments.
+
+    more_time: in every assignment; total: the points; most: the most points possible
+    """
 
     member: Member
+    more_time: MoreTimeAnswer
     work: tuple[StudentWorkAnswer, ...]
     total: float
     most: float
@@ -97,9 +122,31 @@ def show_student(course: str, person: int) -> Response:
     return jsonify(answer)
 
 
+@staff_api.post("/courses/<course>/students/<int(max=9007199254740991):person>/more-time")
+@lowering(MoreTimeAnswer, path={"course": NAME, "person": PERSON}, takes=_MoreTimeRequest)
+def change_more_time(course: str, person: int) -> Response:
+    """Give a student more time in every assignment of your course, as an instructor."""
+
+    def find(session: Session, desk: ApiDesk) -> Target:
+        return Target(desk.course(session), people=(desk.student(session, person).person_id,))
+
+    def answer(session: Session, on: Target, _changed: bool) -> MoreTimeAnswer:
+        return _more_time(session.get(Accommodation, (on.course.id, on.person)))
+
+    return change_by_json(ACCOMMODATION, _MoreTimeRequest, course, find, answer)
+
+
 def _answer(student: Student) -> StudentAnswer:
     work = tuple(map(_work, student.work))
-    return StudentAnswer(student.member, work, student.total, student.most)
+    return StudentAnswer(student.member, _more_time(student.more_time), work, student.total, student.most)
+
+
+def _more_time(found: Accommodation | None) -> MoreTimeAnswer:
+    return (
+        MoreTimeAnswer(0, 0, "")
+        if found is None
+        else MoreTimeAnswer(found.extra_days, found.extra_percent, found.reason)
+    )
 
 
 def _work(work: Work) -> StudentWorkAnswer:

@@ -323,6 +323,13 @@ def place(member: Member) -> tuple[int, str, str]:
     return _RANK[member.role], member.name.casefold(), member.email
 
 
+def by_surname(member: Member) -> tuple[str, str, str]:
+    """The member's place in a list by surname: what is before a comma, otherwise the last word of the name."""
+    before, comma, _ = member.name.partition(",")
+    surname = before if comma else member.name.rpartition(" ")[2]
+    return surname.casefold(), member.name.casefold(), member.email
+
+
 def is_wanted(member: Member, wanted: Wanted) -> bool:
     """Whether this part of the roster contains this line."""
     return (

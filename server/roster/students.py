@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from server.accounts.models import Person
 from server.audit.service import note
-from server.courses.models import LONGEST_NOTE, Assignment, Extension, StaffNote
+from server.courses.models import LONGEST_NOTE, Accommodation, Assignment, Extension, StaffNote
 from server.courses.service import CourseError
 from server.grades.grade import LateDays, late_days_at
 from server.grades.gradebook import Cell, gradebook
@@ -21,7 +21,7 @@ from server.submissions.counted_submission import Deadlines, due_for
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A student's work on one assignment. deadlines: with the student's extension; extension: None for none."""
+    """A student's work on one assignment. deadlines: the student's own; extension: None for none."""
 
     assignment: Assignment
     deadlines: Deadlines
@@ -35,6 +35,7 @@ class Student:
 
     most: the most points possible, as in the gradebook
     late_days: None for a course without assignments
+    more_time: in all assignments; None for none
     """
 
     member: Member
@@ -42,6 +43,7 @@ class Student:
     total: float
     most: float
     late_days: LateDays | None
+    more_time: Accommodation | None
 
 
 def read_student(session: Session, course_id: int, member: Member) -> Student:
@@ -57,12 +59,13 @@ def read_student(session: Session, course_id: int, member: Member) -> Student:
             )
         )
     }
+    more_time = session.get(Accommodation, (course_id, member.person_id))
     work = tuple(
-        Work(each, due_for(each, granted.get(each.id)), granted.get(each.id), cell)
+        Work(each, due_for(each, granted.get(each.id), more_time), granted.get(each.id), cell)
         for each, cell in zip(book.assignments, line.cells, strict=True)
     )
     days = late_days_at(session, book.assignments, member.person_id, datetime.now(UTC))
-    return Student(member, work, line.total, line.most, next(iter(days.values()), None))
+    return Student(member, work, line.total, line.most, next(iter(days.values()), None), more_time)
 
 
 def read_notes(session: Session, course_id: int, person_id: int) -> Sequence[StaffNote]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -30,7 +30,7 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Verdict
 from kernels.wording import plural
 from server.accounts.limits import Limit
-from server.courses.models import Assignment, Extension
+from server.courses.models import Accommodation, Assignment, Extension
 from server.database.base import UtcTime
 from server.grading.models import Job, JobKind, JobState, Step
 from server.submissions.counted_submission import Deadlines, attempts_for, due_for
@@ -137,8 +137,12 @@ def allowances(
     """Read a student's limits in several assignments, by ID. Needs no more queries than one assignment."""
     numbers = [assignment.id for assignment in assignments]
     extensions = extensions_of(session, numbers, person_id)
+    more_time = accommodations_of(session, {one.course_id for one in assignments}, person_id)
     used = _used(session, numbers, person_id, now)
-    return {one.id: _allowance(one, extensions.get(one.id), used[one.id]) for one in assignments}
+    return {
+        one.id: _allowance(one, extensions.get(one.id), more_time.get(one.course_id), used[one.id])
+        for one in assignments
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +165,19 @@ class Kept:
 
 
 def limits_of(
-    session: Session, assignment: Assignment, extension: Extension | None, person_id: int, now: datetime
+    session: Session,
+    assignment: Assignment,
+    extension: Extension | None,
+    accommodation: Accommodation | None,
+    person_id: int,
+    now: datetime,
 ) -> tuple[Allowance, Kept]:
-    """All limits of a new submission in one query. extension: read before."""
+    """All limits of a new submission in one query. extension, accommodation: read before."""
     given = {"assignment": assignment.id, "person": person_id, "since": now - _HOUR, "day": now - _DAY}
     rows = session.connection().execute(_USED_AND_KEPT, given).all()
     (kept,) = (Kept(number, first) for kind, _, number, first in rows if kind == "kept")
     used = _sum_up((row for row in rows if row.kind != "kept"), [assignment.id])
-    return _allowance(assignment, extension, used[assignment.id]), kept
+    return _allowance(assignment, extension, accommodation, used[assignment.id]), kept
 
 
 @dataclass(slots=True)
@@ -184,11 +193,13 @@ class _Used:
     under_way: int = 0
 
 
-def _allowance(assignment: Assignment, extension: Extension | None, used: _Used) -> Allowance:
+def _allowance(
+    assignment: Assignment, extension: Extension | None, accommodation: Accommodation | None, used: _Used
+) -> Allowance:
     interval = timedelta(seconds=assignment.min_interval_seconds)
     times = used.checks[: assignment.checks_per_hour]
     return Allowance(
-        deadlines=due_for(assignment, extension),
+        deadlines=due_for(assignment, extension, accommodation),
         attempts=attempts_for(assignment, extension),
         used=used.attempts,
         next_at=used.last + interval if used.last is not None and interval else None,
@@ -204,6 +215,24 @@ def extensions_of(session: Session, assignments: Iterable[int], person: int) -> 
     """One person's extensions, by the assignments' IDs."""
     query = select(Extension).where(Extension.assignment_id.in_(assignments), Extension.person_id == person)
     return {extension.assignment_id: extension for extension in session.scalars(query)}
+
+
+def accommodations_of(session: Session, courses: Collection[int], person: int) -> Mapping[int, Accommodation]:
+    """One person's accommodations, by the courses' IDs."""
+    query = select(Accommodation).where(Accommodation.course_id.in_(courses), Accommodation.person_id == person)
+    return {found.course_id: found for found in session.scalars(query)}
+
+
+def deadlines_of(session: Session, assignment: Assignment, person: int) -> Deadlines:
+    """One person's deadlines in an assignment."""
+    extension = session.get(Extension, (assignment.id, person))
+    return due_for(assignment, extension, session.get(Accommodation, (assignment.course_id, person)))
+
+
+def accommodations_in(session: Session, course_id: int) -> Mapping[int, Accommodation]:
+    """All accommodations in a course, by person."""
+    query = select(Accommodation).where(Accommodation.course_id == course_id)
+    return {found.person_id: found for found in session.scalars(query)}
 
 
 def _used(session: Session, assignments: Sequence[int], person: int, now: datetime) -> Mapping[int, _Used]:

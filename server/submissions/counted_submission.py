@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from kernels.verdict import Verdict
-from server.courses.models import Assignment, Counts, Extension, SpeedBy
+from server.courses.models import Accommodation, Assignment, Counts, Extension, SpeedBy
 from server.grades.points import Achieved, worth
 from server.submissions.models import Mode
 
 _DAY = timedelta(days=1)
+_MINUTE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,17 +101,28 @@ class Counted:
     why: tuple[str, ...] = ()
 
 
-def due_for(assignment: Assignment, extension: Extension | None) -> Deadlines:
+def due_for(assignment: Assignment, extension: Extension | None, accommodation: Accommodation | None) -> Deadlines:
     """The deadlines of one person. An assignment never closes before the person's own deadline.
 
-    An extension takes nothing away: if the common deadline is later by now, it applies.
+    The later of the accommodation's and the extension's times applies. Neither takes anything away.
     """
     due_at, closes_at = assignment.due_at, assignment.closes_at
+    if accommodation is not None:
+        more = _extra_time(assignment, accommodation)
+        due_at, closes_at = (None if at is None else at + more for at in (due_at, closes_at))
     if extension is not None:
         due_at, closes_at = _later(due_at, extension.due_at), _later(closes_at, extension.closes_at)
     if due_at is not None and closes_at is not None:
         closes_at = max(due_at, closes_at)
     return Deadlines(due_at, closes_at)
+
+
+def _extra_time(assignment: Assignment, accommodation: Accommodation) -> timedelta:
+    """How much later the deadlines are, in full minutes. Without an opening, time runs from the creation."""
+    ends = assignment.due_at or assignment.closes_at
+    whole = timedelta() if ends is None else max(timedelta(), ends - (assignment.opens_at or assignment.created_at))
+    part = -(-whole * accommodation.extra_percent // (100 * _MINUTE)) * _MINUTE
+    return accommodation.extra_days * _DAY + part
 
 
 def _later(common: datetime | None, own: datetime | None) -> datetime | None:

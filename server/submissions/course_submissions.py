@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -12,13 +12,14 @@ from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.courses.models import Assignment, Exercise, Extension, Membership, Role
+from server.courses.models import Accommodation, Assignment, Exercise, Extension, Membership, Role
 from server.courses.service import assignments_for
 from server.database.base import one_of
 from server.fields import INTERNAL, JsonName
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.grading.result_columns import NOT_RELIED_ON
 from server.roster.service import is_called
+from server.submissions.allowance import accommodations_in
 from server.submissions.counted_submission import due_for
 from server.submissions.criteria import SubmissionCriteria
 from server.submissions.models import Mode, Submission
@@ -143,10 +144,16 @@ def _parts(session: Session, course_id: int, asked: SubmissionCriteria) -> list[
     people = _people(session, course_id, asked.student) if asked.person is None else [asked.person]
     if people is not None and not people:
         return []
-    return [_part(assignment, asked, people) for assignment in wanted]
+    more_time = accommodations_in(session, course_id) if asked.late else {}
+    return [_part(assignment, asked, people, more_time) for assignment in wanted]
 
 
-def _part(assignment: Assignment, asked: SubmissionCriteria, people: Sequence[int] | None) -> Select[*tuple[Any, ...]]:
+def _part(
+    assignment: Assignment,
+    asked: SubmissionCriteria,
+    people: Sequence[int] | None,
+    more_time: Mapping[int, Accommodation],
+) -> Select[*tuple[Any, ...]]:
     query: Select[*tuple[Any, ...]] = select(Submission.id, Submission.created_at)
     query = query.where(Submission.assignment_id == assignment.id)
     if people is not None:
@@ -163,7 +170,7 @@ def _part(assignment: Assignment, asked: SubmissionCriteria, people: Sequence[in
         measured_on = "" if asked.device == CPU else asked.device
         query = query.where(Submission.device_class == measured_on)
     if asked.late:
-        query = _by_lateness(query, assignment, late=asked.late == "yes")
+        query = _by_lateness(query, assignment, more_time, late=asked.late == "yes")
     if asked.state:
         query = query.join(_Latest, _Latest.id == latest_job_id()).where(_Latest.state == asked.state)
     if asked.verdict or asked.worker:
@@ -189,12 +196,17 @@ def _had_a_part(worker: str) -> ColumnElement[bool]:
     )
 
 
-def _by_lateness(query: Select[*tuple[Any, ...]], assignment: Assignment, *, late: bool) -> Select[*tuple[Any, ...]]:
+def _by_lateness(
+    query: Select[*tuple[Any, ...]], assignment: Assignment, more_time: Mapping[int, Accommodation], *, late: bool
+) -> Select[*tuple[Any, ...]]:
+    # As server.submissions.counted_submission.due_for, whose times with accommodations come in as values.
     own = (Extension.assignment_id == Submission.assignment_id) & (Extension.person_id == Submission.person_id)
-    usual = literal(assignment.due_at, Assignment.due_at.type)
-    due = case(
-        (Extension.due_at > usual, Extension.due_at), else_=usual
-    )  # as server.submissions.counted_submission.due_for
+    usual: ColumnElement[Any] = literal(assignment.due_at, Assignment.due_at.type)
+    if more_time:
+        own_times = {person: due_for(assignment, None, given).due_at for person, given in more_time.items()}
+        times = {person: literal(at, Assignment.due_at.type) for person, at in own_times.items()}
+        usual = case(times, value=Submission.person_id, else_=usual)
+    due = case((Extension.due_at > usual, Extension.due_at), else_=usual)
     joined = query.outerjoin(Extension, own)
     if late:
         return joined.where(Submission.created_at > due)
@@ -232,12 +244,16 @@ def _cursor(session: Session, after: str) -> ColumnElement[bool] | None:
 
 def _rows(session: Session, numbers: Sequence[int]) -> tuple[CourseSubmission, ...]:
     query = (
-        select(Submission, Assignment, Person, Extension, _Latest, _Judged.verdict, Result)
+        select(Submission, Assignment, Person, Extension, Accommodation, _Latest, _Judged.verdict, Result)
         .join(Assignment, Assignment.id == Submission.assignment_id)
         .join(Person, Person.id == Submission.person_id)
         .outerjoin(
             Extension,
             (Extension.assignment_id == Submission.assignment_id) & (Extension.person_id == Submission.person_id),
+        )
+        .outerjoin(
+            Accommodation,
+            (Accommodation.course_id == Assignment.course_id) & (Accommodation.person_id == Submission.person_id),
         )
         .join(_Latest, _Latest.id == latest_job_id())
         .outerjoin(_Judged, _Judged.id == Submission.judged_job_id)
@@ -253,6 +269,7 @@ def _row(
     assignment: Assignment,
     person: Person,
     extension: Extension | None,
+    accommodation: Accommodation | None,
     job: Job,
     verdict: Verdict | None,
     result: Result | None,
@@ -261,7 +278,7 @@ def _row(
     not_ranked = ""
     if result is not None and gflops is not None and not result.ranked:
         not_ranked = result.not_ranked or NOT_RELIED_ON
-    due = due_for(assignment, extension).due_at
+    due = due_for(assignment, extension, accommodation).due_at
     return CourseSubmission(
         submission.public_id, f"/api/v1/submissions/{submission.public_id}", assignment.slug, assignment.title,
         person.id, person.name, person.email, submission.mode, submission.created_at,

@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
 from server.copies.exact_copies import note_copy
-from server.courses.models import Assignment, Extension, Role
+from server.courses.models import Accommodation, Assignment, Extension, Role
 from server.courses.service import is_shown, is_staff, role_from, role_in, select_assignment, with_role
 from server.database.base import BigId
 from server.database.engine import Sessions
@@ -134,6 +134,7 @@ class _Target:
 
     assignment: Assignment
     extension: Extension | None
+    accommodation: Accommodation | None
     earlier: int | None
     role: Role | None
 
@@ -159,7 +160,7 @@ def _store(session: Session, submitted: SubmissionInput, now: datetime, most: _M
         place = place_of(session, latest_job(session, earlier.id), now)
         return Accepted(earlier, place.position, repeated=True)
     assignment, staff = _open_to(target, now), target.role is not Role.STUDENT
-    allowance, kept = limits_of(session, assignment, target.extension, submitted.person, now)
+    allowance, kept = limits_of(session, assignment, target.extension, target.accommodation, submitted.person, now)
     if not staff and (refused := allowance.refusal(submitted.mode, now, most.under_way)) is not None:
         raise refused
     if most.a_day is not None and (many := kept.refusal(now, most.a_day)) is not None:
@@ -185,7 +186,9 @@ def _store(session: Session, submitted: SubmissionInput, now: datetime, most: _M
         note_copy(session, assignment, submission)
     work = Work(
         kind=JobKind.SUBMISSION,
-        priority=priority_of(staff=staff, due_at=due_for(assignment, target.extension).due_at, now=now),
+        priority=priority_of(
+            staff=staff, due_at=due_for(assignment, target.extension, target.accommodation).due_at, now=now
+        ),
         person=submitted.person,
         source=source.digest,
         exercise=assignment.exercise_id,
@@ -248,17 +251,19 @@ def _find_target(session: Session, submitted: SubmissionInput, *, lock: bool = F
     found = session.execute(_target(query, lock=lock), given).one_or_none()
     if found is None:
         raise NoSuchAssignment(_NO_ASSIGNMENT)
-    assignment, extension, earlier, *role = found
-    return _Target(assignment, extension, earlier, role_from(*role))
+    assignment, extension, accommodation, earlier, *role = found
+    return _Target(assignment, extension, accommodation, earlier, role_from(*role))
 
 
 @cache
 def _target(query: Select[Any], *, lock: bool) -> Select[Any]:
-    """The query of an assignment, with the extension, the earlier submission and the role of a person."""
+    """The query of an assignment, with a person's extension, accommodation, earlier submission and role."""
     person = bindparam("person", type_=BigId)
     theirs = and_(Extension.assignment_id == Assignment.id, Extension.person_id == person)
     same_key = and_(Submission.person_id == person, Submission.idempotency_key == bindparam("key"))
-    query = query.add_columns(Extension, Submission.id).outerjoin(Extension, theirs).outerjoin(Submission, same_key)
+    more_time = and_(Accommodation.course_id == Assignment.course_id, Accommodation.person_id == person)
+    query = query.add_columns(Extension, Accommodation, Submission.id).outerjoin(Extension, theirs)
+    query = query.outerjoin(Accommodation, more_time).outerjoin(Submission, same_key)
     query = with_role(query, person, Assignment.course_id.expression)
     # A shared lock: an update of the assignment's exercise waits, other submissions don't.
     return query.with_for_update(read=True, of=Assignment) if lock else query

@@ -15,25 +15,21 @@ from server.acts.field import plain_values
 from server.assignments import creation
 from server.assignments import creation as order
 from server.assignments.exercise_update import Updated, update_exercise
-from server.assignments.extension_file import carry_out as grant_all
-from server.assignments.extension_file import make_plan, read_extensions
-from server.assignments.extensions import EXTENSION, WITHDRAWAL, Grant
+from server.assignments.extensions import EXTENSION, EXTENSIONS_FILE, WITHDRAWAL, Grant
 from server.assignments.settings import SETTINGS, AssignmentSettings, setting_of, wrong_settings
 from server.commands.acts import asked_for, carry_out, options, told, wrong_options
 from server.commands.admin.requests.extensions import extension_requests
 from server.commands.database import database_in_use, in_session
 from server.commands.exercise_lookup import check_solution, exercise_in, exercise_named
 from server.commands.names import assignment_named, course_named, on_assignment, on_course, person_named
-from server.commands.options import even_if_lower
-from server.commands.table_file import read_file
+from server.commands.options import even_if_lower, file_preview
+from server.commands.student_file import import_student_file
 from server.courses.deletion import delete_assignment, losses_of_assignment
 from server.courses.models import Assignment, Course
 from server.courses.service import CourseError, Terms, arch_of, assignments, courses
 from server.database.engine import Sessions
 from server.exercises.service import newest_content
 from server.exercises.stored import Content
-from server.grades.losses import losses_confirmed
-from server.table_file import Unreadable
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
 
@@ -218,9 +214,10 @@ def extend(session: Session, name: str, email: str, withdraw: bool, confirmed: s
 @assignment.command("extend-many")
 @click.argument("name", metavar="COURSE/ASSIGNMENT")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
+@file_preview
 @even_if_lower
 @answering()
-def extend_many(name: str, file: Path, confirmed: str) -> Answer:
+def extend_many(name: str, file: Path, preview: bool, confirmed: str) -> Answer:
     """Grant the extensions in FILE, all of them or none. `-` reads standard input.
 
     The first line names the columns: email,due,closes,attempts,reason. You can leave out all but the email. Empty cells
@@ -230,24 +227,7 @@ def extend_many(name: str, file: Path, confirmed: str) -> Answer:
     Example:
       tilelab admin assignment extend-many cs483/tiled extensions.csv
     """
-    text = read_file(file).text
-    with database_in_use() as sessions, sessions.begin() as session:
-        found = assignment_named(session, name)
-        try:
-            read = read_extensions(text, found.course.time_zone)
-        except Unreadable as error:
-            raise WrongUse(f"{file}: {error}") from None
-        with losses_confirmed(session, found, confirmed):
-            plan = make_plan(session, found, read)
-            if not plan.problems:
-                grant_all(session, found, plan, None)
-    problems = plan.problems
-    return Answer(
-        {"extended": [] if problems else [row.email for row in read.rows]},
-        "" if problems else f"{plural(len(read.rows), 'student')} of {name} extended.",
-        Exit.WRONG_USE if problems else Exit.ACCEPTED,
-        [f"line {one.line}: {one.text}" if one.line else one.text for one in problems],
-    )
+    return import_student_file(EXTENSIONS_FILE, name, file, confirmed, preview=preview)
 
 
 @assignment.command()

@@ -10,14 +10,17 @@ from typing import Any
 import click
 from sqlalchemy.orm import Session
 
+from server.acts.by_file import student_file_csv
 from server.audit.service import note
 from server.commands.admin.grade import grade_shown
 from server.commands.database import in_session
-from server.commands.names import course_named
+from server.commands.names import assignment_named, course_named
 from server.commands.table_file import read_file
+from server.grades.corrections import CORRECTIONS_FILE
 from server.grades.gradebook import Gradebook, GradesCriteria, gradebook, grades_csv
 from server.grades.platform_file import PlatformFile, read_platform_file
 from server.grades.platform_file import fill as fill_in
+from server.grades.source_archive import source_archive
 from server.roster.csv_file import domain_of
 from server.roster.service import roster
 from server.table_file import Unreadable, named
@@ -27,7 +30,7 @@ from worker.commands.root import Exit, WrongUse
 
 @click.group()
 def export() -> None:
-    """Export a course's grades.
+    """Export a course's grades, corrections and sources.
 
     \b
     Example:
@@ -57,6 +60,46 @@ def grades(session: Session, course: str, section: str, dropped: bool) -> Answer
     book = gradebook(session, found.id, roster(session, found.id, criteria.students))
     note(session, None, "grades.exported", f"course {found.slug}", course_id=found.id, students=len(book.lines))
     return Answer(_shown(book), grades_csv(book).replace("\r\n", "\n"))
+
+
+@export.command()
+@click.argument("name", metavar="COURSE/ASSIGNMENT")
+@answering()
+@in_session
+def corrections(session: Session, name: str) -> Answer:
+    """Write the corrections of an assignment's grades to standard output, with a row for each student.
+
+    \b
+    Example:
+      tilelab admin export corrections cs483/tiled > corrections.csv
+    """
+    found = assignment_named(session, name)
+    note(session, None, CORRECTIONS_FILE.exported, f"assignment {found.name}", course_id=found.course_id)
+    text = student_file_csv(session, CORRECTIONS_FILE, found).replace("\r\n", "\n")
+    return Answer({"csv": text}, text)
+
+
+@export.command()
+@click.argument("name", metavar="COURSE/ASSIGNMENT")
+@click.argument("to", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--all", "every", is_flag=True, help="Not only what counts, but all, with checks.")
+@answering()
+@in_session
+def sources(session: Session, name: str, to: Path, every: bool) -> Answer:
+    """Write the sources of an assignment to TO, a zip file. Its index.csv says whose each file is.
+
+    \b
+    Example:
+      tilelab admin export sources cs483/tiled sources.zip
+    """
+    found = assignment_named(session, name)
+    file = source_archive(session, found, "all" if every else "counted")
+    try:
+        to.write_bytes(file)
+    except OSError as error:
+        raise WrongUse(f"{to}: cannot write the file ({error.strerror or error}).") from error
+    note(session, None, "submission.exported", f"assignment {found.name}", course_id=found.course_id)
+    return Answer({"file": str(to), "bytes": len(file)}, f"{to}: {len(file):,} bytes.")
 
 
 @export.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,7 +14,9 @@ from server.acts.act import Target, assignment_target
 from server.commands.acts import STUDENT, verb
 from server.commands.database import in_session
 from server.commands.names import assignment_named, person_named
-from server.grades.corrections import CORRECTION
+from server.commands.options import even_if_lower, file_preview
+from server.commands.student_file import import_student_file
+from server.grades.corrections import CORRECTION, CORRECTIONS_FILE
 from server.grades.grade import Grade
 from server.grades.losses import students_grades
 from worker.commands.answer import Answer, answering
@@ -104,6 +107,28 @@ def reset(session: Session, on: Target, _: bool) -> Answer:
       tilelab admin grade reset cs483/tiled ada@university.edu
     """
     return _answer(session, on)
+
+
+@grade.command("correct-many")
+@click.argument("name", metavar="COURSE/ASSIGNMENT")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
+@file_preview
+@even_if_lower
+@answering()
+def correct_many(name: str, file: Path, preview: bool, confirmed: str) -> Answer:
+    """Correct the grades of the students in FILE, all of them or none. `-` reads standard input.
+
+    The first line names the columns: email,points,excused,held,reason. You can leave out all but the email. A line
+    replaces the student's correction, and a line with only an email removes it.
+
+    To undo an import, export the corrections before it, and import that file.
+
+    \b
+    Example:
+      tilelab admin export corrections cs483/tiled > before.csv
+      tilelab admin grade correct-many cs483/tiled corrections.csv --preview
+    """
+    return import_student_file(CORRECTIONS_FILE, name, file, confirmed, preview=preview)
 
 
 def grade_shown(grade: Grade) -> dict[str, Any] | None:

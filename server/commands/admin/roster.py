@@ -14,7 +14,9 @@ from kernels.csv_tables import written
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from kernels.wording import plural
+from server.accounts.models import Person
 from server.acts.act import Target
+from server.assignments.accommodations import ACCOMMODATION
 from server.audit.service import note
 from server.commands.acts import MEMBER, verb
 from server.commands.database import database_in_use, in_session
@@ -132,6 +134,22 @@ def change(session: Session, on: Target, changed: bool) -> Answer:
         shown | {"changed": changed},
         f"{shown['email']} is {'now' if changed else 'already'} {shown['role']}{within} in {on.course.slug}.",
     )
+
+
+@verb(roster, ACCOMMODATION, MEMBER, "extra_days", "extra_percent", "reason", name="more-time", needed=False)
+def more_time(session: Session, on: Target, changed: bool) -> Answer:
+    """Give a student of COURSE more time in every assignment, also in later ones. Zero ends it.
+
+    \b
+    Example:
+      tilelab admin roster more-time cs483 ada@university.edu --percent 50 --reason "office for disabilities"
+      tilelab admin roster more-time cs483 ada@university.edu --percent 0 --days 0
+    """
+    given = ACCOMMODATION.values(session, on)
+    shown = {"email": session.get_one(Person, on.person).email, "changed": changed}
+    shown |= {"extra_days": given.extra_days, "extra_percent": given.extra_percent}
+    words = f"{plural(given.extra_days, 'extra day')} and {given.extra_percent} % more time"
+    return Answer(shown, f"{shown['email']} has {words} in every assignment of {on.course.slug}.")
 
 
 @verb(roster, DROP, MEMBER)

@@ -14,8 +14,9 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.assignments.form import form_of
 from server.assignments.tasks import task_of
-from server.courses.models import Assignment, Correction, Exercise, Extension
+from server.courses.models import Accommodation, Assignment, Correction, Exercise, Extension
 from server.courses.service import is_staff
+from server.grades.grade import Decisions
 from server.grading.metric import tiles_of
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Source, StepState
 from server.submissions.models import Mode, Submission
@@ -51,11 +52,22 @@ _JUDGED = (
 # Columns, not objects: a page shows few of them, and objects take more time than the rest of the query.
 _PAGE = (
     with_status(NAMED)
-    .add_columns(*ASKED, _Owner.name, _Owner.email, Source.content, Extension, Correction, *_JUDGED)
+    .add_columns(*ASKED, _Owner.name, _Owner.email, Source.content, Extension, Correction, Accommodation, *_JUDGED)
     .join(_Owner, _Owner.id == Submission.person_id)
     .join(Source, Source.digest == Submission.source_digest)
     .outerjoin(Extension, _of_owner(Extension))
     .outerjoin(Correction, _of_owner(Correction))
+    .outerjoin(
+        Accommodation,
+        and_(
+            Accommodation.person_id == Submission.person_id,
+            Accommodation.course_id
+            == select(Assignment.course_id)
+            .where(Assignment.id == Submission.assignment_id)
+            .correlate(Submission)
+            .scalar_subquery(),
+        ),
+    )
     .outerjoin(Job, Job.id == Submission.judged_job_id)
     .outerjoin(_Used, _Used.id == Job.exercise_id)
     .outerjoin(Result, Result.job_id == Job.id)
@@ -207,10 +219,12 @@ def read_page(
         return None
     submission, role, columns = found
     status = status_from(session, columns[:STATUS_COLUMNS], now)
-    comments, new, request, name, email, source, extension, correction, *job = columns[STATUS_COLUMNS:]
+    comments, new, request, name, email, source, extension, correction, accommodation, *job = columns[STATUS_COLUMNS:]
     assignment = submission.assignment
     course, staff = assignment.course, is_staff(role)
-    task = task_of(session, assignment, submission.person_id, [submission.id], (extension, correction))
+    task = task_of(
+        session, assignment, submission.person_id, [submission.id], Decisions(extension, correction, accommodation)
+    )
     judged = _judged(session, job, status)
     return SubmissionPage(
         number=submission.id,

@@ -135,7 +135,7 @@ def test_extensions_are_granted_from_a_csv_file(course: ACourse, made: Sessions)
     wrong = run(*verb, stdin=f"{table}nobody@example.edu,2026-04-08T12:00\nada2@example.edu,2026-03-01T12:00\n")
     assert re.findall(r"line (\d+): ", wrong.stderr) == ["3", "4", "4"]
     assert read_rows(made, select(Extension)) == []
-    assert told(*verb, stdin=table) == {"extended": ["ada@example.edu"]}
+    assert told(*verb, stdin=table) == {"changed": {"ada@example.edu": "new"}}
     (granted,) = read_rows(made, select(Extension))
     assert granted.due_at == datetime(2026, 4, 8, 12, tzinfo=UTC)
     assert (granted.closes_at, granted.extra_attempts, granted.reason) == (None, 2, "was ill")
@@ -190,7 +190,7 @@ def test_grades_are_written(course: ACourse) -> None:
     made = handed_in(course, "ada", source=b"// 1")
     course.person("bob")
     assert done("export", "grades", "gpu").splitlines() == [
-        "email,name,section,tiled,total,tiled why,student_id",
+        "email,name,section,tiled,total,why,student_id",
         "ada@example.edu,ada,,10,10,,",
         "bob@example.edu,bob,,,0,,",
     ]

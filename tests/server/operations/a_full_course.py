@@ -21,7 +21,7 @@ from server.accounts.models import (
 )
 from server.accounts.service import create_token, hash_password
 from server.audit.service import note
-from server.courses.models import Correction, CourseInvitation, Extension, Role, StaffNote
+from server.courses.models import Accommodation, Correction, CourseInvitation, Extension, Role, StaffNote
 from server.database.engine import Sessions
 from server.dispatching.dispatch import take
 from server.experiments.models import Experiment, ExperimentPoint, ExperimentSubmission
@@ -102,6 +102,8 @@ def full_course(made: Sessions) -> ACourse:
                 created_at=NOW,
             )
         )
+        session.add(Accommodation(course_id=course.course, person_id=ada.id, extra_days=1, granted_by=teacher,
+                                  reason="Ada Lovelace was ill", granted_at=NOW))  # fmt: skip
         session.add(StaffNote(course_id=course.course, person_id=ada.id, author_id=teacher, created_at=NOW,
                               text="Ada Lovelace came to the lab"))  # fmt: skip
         session.add(Announcement(course_id=course.course, assignment_id=course.assignment, author_id=teacher,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -138,6 +139,38 @@ def test_a_copy_has_the_assignments_and_no_people(portal: Portal, ina: BrowserCl
         deed = session.scalars(select(AuditEvent).where(AuditEvent.action == "course.copied")).one()
         assert deed.detail == {"source": "course gpu", "assignments": 2, "days": 14}
     assert "course copied" in ina.page("/staff/gpu-2/audit")
+
+
+def test_a_deadline_has_the_course_s_time_too_and_a_new_course_the_reader_s(portal: Portal, ina: BrowserClient) -> None:
+    portal.course.change(due_at=datetime(2030, 1, 2, 12, tzinfo=UTC))
+    portal.course.change_course(time_zone="Europe/Vienna")
+    pages = ("/staff/gpu/assignments", "/staff/gpu/progress/tiled")
+    assert all("(course: " not in ina.page(page) for page in pages)
+    ina.set_cookie("tilelab_zone", "America/New_York")
+    assert all("(course: Wed 13:00 CET)" in ina.page(page) for page in pages)
+    assert '<option value="America/New_York" selected>' in ina.page("/new-course")
+
+
+def test_a_copy_shows_its_dates_first_and_takes_others(portal: Portal, ina: BrowserClient) -> None:
+    fill(portal)
+    given = {"slug": "gpu-2", "title": "GPU 2", "starts": "2026-03-18"}
+    shown = ina.post_form(COPY, **given, preview="yes")
+    assert len(portal.course.rows(select(Course.id))) == 1
+    assert re.findall(r'name="preview" value="(\d+)"', shown.text) == ["14", "21"]
+    assert 'name="due-tiled" value="2026-04-05T23:59"' in shown.text
+    weeks = ina.post_form(COPY, **given, preview="14")
+    times = dict(re.findall(r'name="(\w+-\w+)" value="([^"]*)"', weeks.text))
+    assert (times["due-tiled"], "data-weekdays" in weeks.text) == ("2026-04-03T23:59", False)
+    given |= {"starts": "", "days": "14", "dates": "yes"}
+    wrong = ina.post_form(COPY, **given, **(times | {"due-tiled": "2026-01-01T00:00"}))
+    assert (wrong.status_code, 'href="#due-tiled"' in wrong.text) == (422, True)
+    other = times | {"due-tiled": "2026-04-04T12:00", "opens-second": ""}
+    assert ina.post_form(COPY, **given, **other).status_code == 303
+    with portal.course.sessions.begin() as session:
+        made = select(Assignment.slug, Assignment.due_at, Assignment.listed).join(Course).where(Course.slug == "gpu-2")
+        found = {slug: (due_at, listed) for slug, due_at, listed in session.execute(made)}
+    assert found["tiled"][0] == datetime(2026, 4, 4, 10, tzinfo=UTC)
+    assert found["second"][1] is False
 
 
 def test_a_copy_opens_nothing_before_its_first_day(portal: Portal) -> None:

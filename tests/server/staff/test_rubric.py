@@ -63,7 +63,7 @@ def test_a_student_is_graded_by_the_rubric(portal: Portal, tom: BrowserClient) -
     seen = ada.page(page)
     assert "0 of 10 points for the kernel, 3.5 of 6 by the rubric: 3.5 of 16." in seen
     assert "Long function." in seen
-    assert row_of(portal, "ada") == ["3.5", "3.5", "; ".join(reasons)]
+    assert row_of(portal, "ada") == ["3.5", "3.5", f"tiled: {'; '.join(reasons)}"]
     with portal.course.sessions.begin() as session:
         (job,) = regrade(session, session.get_one(Assignment, portal.course.assignment), None)
     judged(portal.course, job, Verdict.ACCEPTED)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kernels.verdict import Verdict
-from server.courses.models import Assignment, Counts, Extension
+from server.courses.models import Accommodation, Assignment, Counts, Extension
 from server.grades.points import points_for
 from server.submissions.counted_submission import Deadlines, Entry, attempts_for, best, counted, due_for, late_days
 from server.submissions.models import Mode
@@ -58,10 +58,10 @@ def test_late_days_cost_their_part_and_never_more_than_all(days, points):
 
 def test_an_extension_stands_in_for_what_it_names():
     closing = assignment(closes_at=DUE + DAY)
-    assert due_for(closing, None) == Deadlines(DUE, DUE + DAY)
-    assert due_for(closing, Extension(due_at=DUE + DAY / 2)) == Deadlines(DUE + DAY / 2, DUE + DAY)
-    assert due_for(closing, Extension(closes_at=DUE + 9 * DAY)) == Deadlines(DUE, DUE + 9 * DAY)
-    assert due_for(closing, Extension(extra_attempts=1)) == Deadlines(DUE, DUE + DAY)
+    assert due_for(closing, None, None) == Deadlines(DUE, DUE + DAY)
+    assert due_for(closing, Extension(due_at=DUE + DAY / 2), None) == Deadlines(DUE + DAY / 2, DUE + DAY)
+    assert due_for(closing, Extension(closes_at=DUE + 9 * DAY), None) == Deadlines(DUE, DUE + 9 * DAY)
+    assert due_for(closing, Extension(extra_attempts=1), None) == Deadlines(DUE, DUE + DAY)
 
 
 @pytest.mark.parametrize(
@@ -75,14 +75,33 @@ def test_an_extension_stands_in_for_what_it_names():
 )
 def test_an_extension_takes_nothing_away_where_everybody_has_longer_by_now(everybodys, own):
     found = due_for(
-        assignment(due_at=everybodys[0], closes_at=everybodys[1]), Extension(due_at=own[0], closes_at=own[1])
+        assignment(due_at=everybodys[0], closes_at=everybodys[1]), Extension(due_at=own[0], closes_at=own[1]), None
     )
     assert found == Deadlines(*everybodys)
 
 
+@pytest.mark.parametrize(
+    ("days", "percent", "extension", "due", "closes"),
+    [
+        (2, 0, None, DUE + 2 * DAY, DUE + 3 * DAY),
+        (0, 50, None, DUE + 5 * DAY, DUE + 6 * DAY),
+        (1, 33, None, DUE + 4 * DAY + timedelta(hours=7, minutes=12), DUE + 5 * DAY + timedelta(hours=7, minutes=12)),
+        (1, 0, DUE + 4 * DAY, DUE + 4 * DAY, DUE + 4 * DAY),
+        (5, 0, DUE + 4 * DAY, DUE + 5 * DAY, DUE + 6 * DAY),
+    ],
+)
+def test_an_accommodation_adds_to_the_common_times_and_the_later_of_both_applies(days, percent, extension, due, closes):
+    given = Accommodation(extra_days=days, extra_percent=percent)
+    opened = assignment(opens_at=DUE - 10 * DAY, closes_at=DUE + DAY)
+    assert due_for(opened, extension and Extension(due_at=extension), given) == Deadlines(due, closes)
+    assert due_for(assignment(due_at=None), None, given) == Deadlines(None, None)
+    unopened = assignment(created_at=DUE - 10 * DAY, closes_at=DUE + DAY)
+    assert due_for(unopened, None, given) == due_for(opened, None, given)
+
+
 def test_nobody_is_shut_out_before_their_own_day():
     closing = assignment(closes_at=DUE + DAY)
-    mine = due_for(closing, Extension(due_at=DUE + 3 * DAY))
+    mine = due_for(closing, Extension(due_at=DUE + 3 * DAY), None)
     assert mine == Deadlines(DUE + 3 * DAY, DUE + 3 * DAY)
     assert not mine.closed(DUE + 3 * DAY)
     assert mine.closed(DUE + 3 * DAY + SECOND)

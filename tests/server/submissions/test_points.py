@@ -11,7 +11,7 @@ import pytest
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Correction, Counts, Exercise, Extension, SpeedBy
 from server.grades.criteria import Criterion, Given, stored
-from server.grades.grade import Grade, grade_from
+from server.grades.grade import Decisions, Grade, grade_from
 from server.grades.points import Achieved, TierError, read_tiers, rubric_points, tiers_of, worth, wrong_tiers
 from server.submissions.counted_submission import Entry
 from server.submissions.models import Mode, RubricGrade
@@ -32,7 +32,7 @@ def assignment(**more: Any) -> Assignment:
 def grade(
     given: Assignment, *entries: Entry, extension: Extension | None = None, correction: Correction | None = None
 ) -> Grade:
-    return grade_from(given, extension, correction, entries)
+    return grade_from(given, Decisions(extension, correction), entries)
 
 
 def entry(after: timedelta = -DAY, number: int = 1, **more: Any) -> Entry:
@@ -205,15 +205,15 @@ def test_a_rubric_adds_points_that_lateness_does_not_lower():
     given = assignment(rubric=rubric)
     late = entry(SECOND)
     assert given.most_points == 16.0
-    ungraded = grade_from(given, None, None, [late])
+    ungraded = grade_from(given, Decisions(), [late])
     assert (ungraded.points, ungraded.why[-1]) == (9.0, "rubric not graded yet")
     marks = RubricGrade(points={"aa": 4.0, "gone": 7.0}, words={}, items=[], adjustment=0.0, reason="")
-    graded = grade_from(given, None, None, [late], marks)
+    graded = grade_from(given, Decisions(), [late], marks)
     assert (graded.points, graded.why) == (13.0, ("1 day late, 10 % a day", "rubric 4 of 6"))
-    assert grade_from(given, None, None, [], marks).points is None
-    failed = grade_from(given, None, None, [entry(verdict=Verdict.DATA_RACE)], marks)
+    assert grade_from(given, Decisions(), [], marks).points is None
+    failed = grade_from(given, Decisions(), [entry(verdict=Verdict.DATA_RACE)], marks)
     assert (failed.points, failed.why) == (4.0, ("not accepted", "rubric 4 of 6"))
-    corrected = grade_from(given, None, Correction(score=7.0, excused=False, held=False), [late], marks)
+    corrected = grade_from(given, Decisions(None, Correction(score=7.0, excused=False, held=False)), [late], marks)
     assert (corrected.points, corrected.computed) == (7.0, 13.0)
 
 
