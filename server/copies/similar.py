@@ -355,7 +355,7 @@ def _with_files(cases: Sequence[Case], files: Sequence[Sequence[Work]], rare: in
 
 
 def _order(case: Case) -> tuple[object, ...]:
-    return list(Kind).index(case.kind), case.usual, -case.shares[1], len(case.works), case.works[0].name.casefold()
+    return case.usual, list(Kind).index(case.kind), -case.shares[1], len(case.works), case.works[0].name.casefold()
 
 
 def side_by_side(

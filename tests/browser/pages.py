@@ -142,6 +142,7 @@ _STATES = (
     _state("announcements-empty", "/courses/void/announcements", "eve"),
     _state("staff-announcements-empty", "/staff/void/announcements", "ina"),
     _state("staff-student", "/staff/gpu/students/{ada}", "ina"),
+    _state("staff-timeline", "/staff/gpu/students/{ada}/timeline", "ina"),
     _state("staff-student-wrong", "/staff/gpu/students/{ada}", "ina", ("note", " ")),
     _state("staff-progress", "/staff/gpu/progress", "ina"),
     _state("staff-progress-empty", "/staff/void/progress", "ina"),
