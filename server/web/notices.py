@@ -82,6 +82,8 @@ NOTICES: dict[str, str] = {
     "announcement-withdrawn": "Announcement withdrawn. Students no longer see it.",
     "comment-added": "Comment stored.",
     "comment-removed": "Comment removed.",
+    "question-taken": "You answer this question.",
+    "question-given": "Saved who answers this question.",
     "question-settled": "The question is off the list of open questions.",
     "request-sent": "Request sent. Course staff’s answer will appear here.",
     "request-withdrawn": "Request withdrawn.",
