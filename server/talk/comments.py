@@ -41,6 +41,11 @@ class Thread:
         return "\n\n".join(each.text for each in self.comments if each.by_staff)
 
     @property
+    def answered(self) -> bool:
+        """Whether course staff wrote to a student's question."""
+        return len({each.by_staff for each in self.comments}) > 1
+
+    @property
     def new(self) -> bool:
         """Whether course staff wrote something that the owner hasn't seen."""
         return self.first.news_since is not None

@@ -64,6 +64,7 @@ NOTICES: dict[str, str] = {
     "exercise-discarded": "Draft discarded.",
     "exercise-is-published": "No draft saved: this is a published version already.",
     "exercise-published": "Version published. Assignments keep theirs until you update them.",
+    "exercise-started": "The draft has all files of the exercise. Edit it, then check it.",
     "exercise-saved": "Draft saved.",
     "exercise-unchanged": "The draft has these files already. Nothing changed.",
     "regrade-begun": "Regrade started.",
