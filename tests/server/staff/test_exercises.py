@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -379,5 +381,10 @@ def test_a_mistake_in_an_edited_file_is_shown_at_its_field(
     before = rows(portal)[0]
     answer = typed(ina, before.version, preview, {file: text})
     assert answer.status_code == 422
-    assert error in answer.get_data(as_text=True)
+    page = answer.get_data(as_text=True)
+    assert error in page
+    marks = re.findall(r'name="([^"]+)"[^>]* data-marks="([^"]*)"', page)
+    lines = {path: json.loads(unescape(found))[0]["line"] for path, found in marks if found != "[]"}
+    wanted = next(number for number, line in enumerate(text.split("\n"), 1) if line.startswith(("metrics", "rows")))
+    assert lines == {file: wanted}
     assert [row.id for row in rows(portal)] == [before.id]
