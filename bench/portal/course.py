@@ -69,8 +69,8 @@ _BEGIN = (
 )
 _STEP_OVER = f"UPDATE steps SET state = 'done', token = NULL, ended_at = now(), seconds = 1 WHERE job_id IN ({_JOBS})"  # noqa: S608 - names of our own
 _RESULT = """
-INSERT INTO results (job_id, verdict, device_class, report, ranked, recorded_at, launch, tile, not_ranked)
-SELECT id, :verdict, '', :report, false, now(), '', 16, '' FROM jobs WHERE submission_id = ANY(:numbers)
+INSERT INTO results (job_id, verdict, device_class, report, ranked, recorded_at, launch, tile, not_ranked, cause)
+SELECT id, :verdict, '', :report, false, now(), '', 16, '', '' FROM jobs WHERE submission_id = ANY(:numbers)
 """
 _JOB_OVER = """
 UPDATE jobs SET state = 'done', verdict = :verdict, started_at = coalesce(started_at, now()), ended_at = now()

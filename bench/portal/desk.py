@@ -213,10 +213,10 @@ FROM submissions s JOIN assignments a ON a.id = s.assignment_id
 
 _RESULTS = """
 INSERT INTO results (job_id, verdict, device_class, report, gflops, ms_median, cublas_share, occupancy, ranked,
-                     recorded_at, launch, tile, not_ranked)
+                     recorded_at, launch, tile, not_ranked, cause)
 SELECT id, verdict, device_class, CASE WHEN verdict = 'accepted' THEN CAST(:accepted AS bytea)
        ELSE CAST(:failed AS bytea) END, CASE WHEN verdict = 'accepted' THEN 1000 + (id * 7919) % 20011 END,
-       CASE WHEN verdict = 'accepted' THEN 1.0 END, 0.1, 1.0, verdict = 'accepted', ended_at, '', 16, ''
+       CASE WHEN verdict = 'accepted' THEN 1.0 END, 0.1, 1.0, verdict = 'accepted', ended_at, '', 16, '', ''
 FROM jobs
 """
 

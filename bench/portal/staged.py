@@ -103,12 +103,12 @@ _STEPS = "UPDATE steps SET state = 'done' WHERE job_id IN (SELECT id FROM jobs W
 
 _RESULTS = """
 INSERT INTO results (job_id, verdict, device_class, report, gflops, ms_median, ms_low, ms_high, cublas_share,
-                     occupancy, ranked, recorded_at, launch, tile, not_ranked)
+                     occupancy, ranked, recorded_at, launch, tile, not_ranked, cause)
 SELECT j.id, j.verdict, j.device_class, r.report, CASE WHEN j.verdict = 'accepted' THEN r.gflops * 1.01 END,
        CASE WHEN j.verdict = 'accepted' THEN 0.990 * r.ms_median END,
        CASE WHEN j.verdict = 'accepted' THEN 0.988 * r.ms_median END,
        CASE WHEN j.verdict = 'accepted' THEN 0.992 * r.ms_median END, r.cublas_share, r.occupancy,
-       j.verdict = 'accepted', now(), '', 16, ''
+       j.verdict = 'accepted', now(), '', 16, '', ''
 FROM jobs j JOIN submissions s ON s.id = j.staged_for_id JOIN results r ON r.job_id = s.judged_job_id
 WHERE j.regrade_id IS NOT NULL
 """

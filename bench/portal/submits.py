@@ -24,9 +24,10 @@ from server.web.web_server import THREADS
 from tests.services.redis_server import free_port
 
 _CLIENTS = 8
-_RESULTS = 9
-"""Read in turn. Not a multiple of the clients, so each of them reads all."""
-_FIRST_LOOKS = 20 * _RESULTS
+_RESULTS = 37
+"""Read in turn, each by its own student: the portal lets nine students rest who read without a pause. Not a multiple of
+the clients, so each of them reads all."""
+_FIRST_LOOKS = 10 * _RESULTS
 _PATH = "/api/v1/submissions"
 _SOURCE = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {{ /* {} */ }}\n"
 

@@ -121,8 +121,8 @@ SELECT id, id, 'check', 'done', 'cpu', person_id, priority, 1 + (id - 1) / :peop
 
 _RESULTS = """
 INSERT INTO results (job_id, verdict, device_class, report, gflops, ms_median, cublas_share, occupancy, ranked,
-                     recorded_at, launch, tile, not_ranked)
-SELECT id, 'accepted', device_class, :report, 1000 + (id * 7919) % 20011, 1.0, 0.1, 1.0, true, ended_at, '', 16, ''
+                     recorded_at, launch, tile, not_ranked, cause)
+SELECT id, 'accepted', device_class, :report, 1000 + (id * 7919) % 20011, 1.0, 0.1, 1.0, true, ended_at, '', 16, '', ''
 FROM jobs
 """
 

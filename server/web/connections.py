@@ -79,7 +79,7 @@ class Connection:
         self.phase, self.since = phase, time.monotonic()
         self.timeout = self.since + seconds
 
-    def worth(self, new_since: float) -> int:
+    def worth(self) -> int:
         """Rank for eviction; lower ends first. A recently idle connection counts as sending headers."""
         match self.phase:
             case Phase.BODY:
@@ -87,7 +87,7 @@ class Connection:
             case Phase.HEAD:
                 return 1
             case Phase.IDLE:
-                return int(self.since > new_since)
+                return int(self.since > time.monotonic() - _NEW_SECONDS)
             case Phase.CLOSING:
                 return 0
 
@@ -126,9 +126,12 @@ class WaitingConnections:
 
     def first_to_end(self, address: str, but: Connection | None = None) -> Connection | None:
         """The first connection to end at this address, except a new one, if there are too many."""
-        new_since = time.monotonic() - _NEW_SECONDS
         others = (each for each in self._by_address.get(address, ()) if each is not but)
-        return min(others, key=lambda each: each.worth(new_since), default=None)
+        return min(others, key=Connection.worth, default=None)
+
+    def unused(self, address: str) -> Connection | None:
+        """The oldest connection at this address that nobody will miss."""
+        return next((each for each in self._by_address.get(address, ()) if not each.worth()), None)
 
     def remove(self, connection: Connection) -> None:
         self.held -= connection.held
@@ -196,6 +199,13 @@ class HeldBack:
         if self._count <= self._most:
             return None
         return self._take(max(self._queues, key=lambda client: len(self._queues[client])), -1)
+
+    def last_of(self, address: str) -> Connection | None:
+        """Take out the last request of the client with the most at this address."""
+        clients = [client for client, queue in self._queues.items() if queue[-1].address == address]
+        if not clients:
+            return None
+        return self._take(max(clients, key=lambda client: len(self._queues[client])), -1)
 
     def _take(self, client: Hashable, place: int) -> Connection:
         queue = self._queues[client]

@@ -172,10 +172,15 @@ class WebWorker(ThreadWorker):
                 connection.timeout = min(connection.timeout, deadline)
 
     def _has_room(self, connection: Connection) -> bool:
-        """Whether the address may open one more connection; one of its waiting connections may end for it."""
-        if not 0 < self.bounds.open_of_address < self._open[connection.address]:
+        """Whether the address may open one more connection; another of its connections may end for it."""
+        address = connection.address
+        if not 0 < self.bounds.open_of_address < self._open[address]:
             return True
-        if surplus := self._waiting.first_to_end(connection.address):
+        if surplus := self._waiting.unused(address):
+            self._end(surplus)
+        elif surplus := self._held_back.last_of(address):
+            self._refuse(surplus)
+        elif surplus := self._waiting.first_to_end(address):
             self._end(surplus)
         return surplus is not None
 

@@ -249,6 +249,19 @@ def test_a_client_with_more_requests_than_its_threads_waits_for_itself(tmp_path_
         assert _ask(port, "/", Cookie="tilelab=greedy")[0] == 200
 
 
+def test_others_at_an_address_get_answers_while_one_client_has_all_its_connections(tmp_path_factory, tmp_path):
+    go = tmp_path / "go"
+    threads = OPEN_OF_ADDRESS - 2
+    limits = {"threads": threads + 1, "of_client": threads, "held_back_seconds": 60.0}
+    with _bare(tmp_path_factory, *PATIENT, threads=threads + 1, of_client=threads) as port, ExitStack() as opened:
+        asked = [opened.enter_context(_sent(port, _greedy(f"/wait?{go}"))) for _ in range(threads)]
+        held_back = [opened.enter_context(_sent(port, _greedy(f"/wait?{go}"))) for _ in range(2)]
+        assert _ask(port, "/", Cookie="tilelab=other")[0] == 200
+        go.touch()
+        assert [_all(each).split()[1] for each in asked] == [b"200"] * threads
+        assert sorted(_all(each).split()[1] for each in held_back) == [b"200", b"429"]
+
+
 def test_a_stream_lets_the_next_request_of_its_client_follow(tmp_path_factory, tmp_path):
     end = tmp_path / "end"
     with _bare(tmp_path_factory, *PATIENT, threads=3, of_client=1) as port, ExitStack() as opened:
