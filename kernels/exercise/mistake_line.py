@@ -9,8 +9,8 @@ from kernels.exercise.table import ExerciseError
 
 _SAID = re.compile(r"\(at line (\d{1,6}),|^line (\d{1,6})\b")
 _PART = re.compile(r"([\w-]+)(?:\[(\d{1,6})\])?", re.ASCII)
-_HEADER = re.compile(r"\s*\[{1,2}\s*([\w.-]+)\s*\]", re.ASCII)
-_KEY = re.compile(r"\s*([\w-]+)\s*=", re.ASCII)
+_HEADER = re.compile(r"^\s*\[{1,2}\s*([\w.-]+)\s*\]", re.ASCII)
+_KEY = re.compile(r"^\s*([\w-]+)\s*=", re.ASCII)
 
 
 def mistake_line(text: str, error: ExerciseError) -> int | None:
