@@ -22,6 +22,7 @@ from typing import TypeVar
 from kernels.counters import Totals
 from kernels.evidence import Light, ResourceTime
 from kernels.experiment.export import csv_parts, json_parts, t4_parts
+from kernels.experiment.parquet import to_parquet
 from kernels.experiment.plot.chosen import plot
 from kernels.experiment.plot.model import Kind, Request
 from kernels.experiment.result import Counted, PointResult
@@ -32,7 +33,6 @@ from kernels.rendering.plot.terminal import plot_text
 from kernels.rendering.text_style import Style
 from tests.kernels.experiment.made import failed, measured, result
 from worker.experiment.folder import Folder
-from worker.experiment.parquet import to_parquet
 
 SIZES = (1_000, 100_000)
 _TILES, _SIDE = (4, 8, 16, 32), 10

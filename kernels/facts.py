@@ -151,6 +151,38 @@ class Diagnosed:
 
 
 @dataclass(frozen=True, slots=True)
+class IncorrectMap:
+    """Where the incorrect elements of an output are.
+
+    case, name: of the output
+    rows, columns: of the matrix
+    cells: for each row of cells, a digit a cell: how many of its elements are incorrect, from 0 for none to 9 for all
+    """
+
+    case: str
+    name: str
+    rows: int
+    columns: int
+    cells: tuple[str, ...]
+
+    @property
+    def drawable(self) -> bool:
+        """Whether it is a map at all. A process that ran hostile source may have made it."""
+        digits = all(row.isascii() and row.isdigit() and len(row) == len(self.cells[0]) for row in self.cells)
+        return digits and 0 < len(self.cells) <= min(32, self.rows) and 0 < len(self.cells[0]) <= min(32, self.columns)
+
+    @property
+    def cell(self) -> tuple[int, int]:
+        """The rows and columns of a cell, powers of two. The last cells may have fewer."""
+        return _power(self.rows, len(self.cells)), _power(self.columns, len(self.cells[0]))
+
+
+def _power(size: int, cells: int) -> int:
+    """The smallest power of two of which so many cover the size."""
+    return int(1 << (-(-size // cells) - 1).bit_length())
+
+
+@dataclass(frozen=True, slots=True)
 class Incomplete:
     """The phase of a barrier in shared memory that never completes.
 
@@ -181,6 +213,7 @@ class Facts:
     one_warp: whether `__syncwarp()` would order the accesses
     values: an incorrect element's value and the expected one, if both are numbers
     example: the message without the sentences of its diagnoses; "" without any
+    incorrect: of the largest failing case in which some elements are correct
     relaxed_arrivals: the lines of relaxed arrivals in the kernel, if a race in a cluster may come from them
     others_arrive: if a thread uses a stage of a pipeline and never arrives, the lines where others do
     copy_waits: if the first access of a race is a copy by `cp.async`, the lines where threads wait for such copies
@@ -200,6 +233,7 @@ class Facts:
     values: tuple[float, ...] = ()
     example: str = ""
     diagnoses: tuple[Diagnosed, ...] = ()
+    incorrect: IncorrectMap | None = None
     relaxed_arrivals: tuple[int, ...] = ()
     others_arrive: tuple[int, ...] = ()
     copy_waits: tuple[int, ...] = ()

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from server.identity_providers import ProviderError, SignOn, is_loopback, read_sign_on
 
@@ -27,7 +27,10 @@ _SMTP_HOST = "TILELAB_SMTP_HOST"
 _SMTP_PASSWORD = "TILELAB_SMTP_PASSWORD"  # noqa: S105 - the variable's name
 _MAIL_FROM = "TILELAB_MAIL_FROM"
 _SIGN_ON = "TILELAB_SIGN_ON"
+_TRACES = "OTEL_EXPORTER_OTLP_ENDPOINT"
+_TRACE_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
 _ADDRESS = re.compile(r"[^@\s<>,;\"]+@[^@\s<>,;\"]+")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 
 
@@ -61,6 +64,18 @@ class MailServer:
 
 
 @dataclass(frozen=True, slots=True)
+class TraceCollector:
+    """Where traces go.
+
+    address: it takes OTLP in JSON
+    headers: such as a key that the collector wants
+    """
+
+    address: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings.
 
@@ -76,6 +91,7 @@ class Settings:
     proxies: how many trusted proxies are between browser and portal; each adds to X-Forwarded-For
     web_processes: processes that answer requests; 0 for a number by the cores
     access_log: what a line for each request has; empty for no lines
+    traces: None for no traces
     mail: None if Tilelab sends no e-mail
     sign_on: the identity providers, and who may sign in with a password
     """
@@ -94,6 +110,7 @@ class Settings:
     proxies: int = 0
     web_processes: int = 0
     access_log: frozenset[AccessLogField] = frozenset()
+    traces: TraceCollector | None = None
     mail: MailServer | None = None
     sign_on: SignOn = field(default_factory=SignOn)
 
@@ -116,6 +133,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         proxies=int(_number(given, "TILELAB_PROXIES", 0, least=0)),
         web_processes=int(_number(given, "TILELAB_WEB_PROCESSES", 0, least=0)),
         access_log=_access_log(given.get(_ACCESS_LOG, "")),
+        traces=_trace_collector(given),
         mail=_mail_server(given),
         sign_on=_sign_on(given),
     )
@@ -187,6 +205,24 @@ def _mail_server(given: Mapping[str, str]) -> MailServer | None:
         password=secret(given, _SMTP_PASSWORD) if user else "",
         sender=sender,
     )
+
+
+def _trace_collector(given: Mapping[str, str]) -> TraceCollector | None:
+    """OpenTelemetry's own names: whoever runs a collector has them set already."""
+    base = given.get(_TRACES, "").strip().rstrip("/")
+    if not base:
+        return None
+    parts = urlsplit(base)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise SettingError(f"{_TRACES} is {base!r}. Use an address such as 'http://collector.example:4318'.")
+    headers = {}
+    for pair in secret(given, _TRACE_HEADERS).split(",") if is_set(given, _TRACE_HEADERS) else ():
+        name, equals, value = pair.partition("=")
+        name, value = name.strip(), unquote(value.strip())
+        if not equals or not _HEADER.fullmatch(name) or not value.isascii() or not value.isprintable():
+            raise SettingError(f"{_TRACE_HEADERS} must be like 'name=value,other=value', with commas in values as %2C.")
+        headers[name] = value
+    return TraceCollector(f"{base}/v1/traces", headers)
 
 
 def _access_log(text: str) -> frozenset[AccessLogField]:

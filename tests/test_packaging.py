@@ -203,7 +203,7 @@ def of_one_place(path: Path) -> set[str]:
         "kernels/rendering/plot/png.py": {"resvg_py"},
         "worker/gpu/cupy_backend.py": {"cupy", "cupy_backends"},
         "worker/gpu/nvml.py": {"pynvml"},
-        "worker/experiment/parquet.py": {"arro3"},
+        "kernels/experiment/parquet.py": {"arro3"},
     }.get(str(path.relative_to(ROOT)), set())
 
 

@@ -49,6 +49,7 @@ _ON_SERVER = {
     "submission": re.compile(r"[0-9A-Za-z]{1,32}"),
     "best": re.compile(r"[a-z0-9][a-z0-9._-]{0,59}/[a-z0-9][a-z0-9._-]{0,59}"),
 }
+_LABEL = re.compile(r"[\w.+-](?:[\w .+-]{0,21}[\w.+-])?")
 _HEADER = re.compile(r"\s*\[\[?\s*([\w.\"-]+)\s*\]")
 
 
@@ -183,11 +184,15 @@ class _Reader:
         return name
 
     def _on_server(self, given: object) -> OnServer:
-        if isinstance(given, dict) and len(given) == 1:
-            ((key, value),) = given.items()
+        rest = dict(given) if isinstance(given, dict) else {}
+        label = rest.pop("label", None)
+        if label is not None and not (isinstance(label, str) and _LABEL.fullmatch(label)):
+            raise self._error("experiment", "kernels", "A label has 1 to 23 letters, digits, spaces and . _ + -")
+        if len(rest) == 1:
+            ((key, value),) = rest.items()
             pattern = _ON_SERVER.get(key)
             if pattern is not None and isinstance(value, str) and pattern.fullmatch(value):
-                return OnServer(**{key: value})
+                return OnServer(**{key: value}, label=label or "")
         reason = 'Expected a file, { submission = "ID" } or { best = "COURSE/ASSIGNMENT" }.'
         raise self._error("experiment", "kernels", reason)
 

@@ -1,6 +1,7 @@
 """The results as a tidy table, and in the autotuning community's format T4.
 
-Texts come in parts, a point at a time. All rows of a large experiment together need several times its own memory.
+Texts come in parts, a point at a time, and results may come one by one. All rows of a large experiment together need
+several times its own memory. The first results decide which columns a table has.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain, islice
 from typing import Any
 
 from kernels.counters import COUNTERS, Kind
@@ -41,21 +43,24 @@ _TEXTS = (
     "modelled_limit", "modelled_occupancy_limit",
 )  # fmt: skip
 _TRUTHS = ("measured_settled", "counted_exact")
+_FIRST = 1000
+"""The results whose axes and sizes are columns; in one experiment, all points have the same."""
 _EMPTY = PointResult(0, {}, "", Verdict.SYSTEM_ERROR, "", "", 0, {}, "")
 
 
-def rows(results: Sequence[PointResult]) -> Iterator[Row]:
-    """One row a point, with the same columns in each. A column's name begins with what its number is.
+def rows(results: Iterable[PointResult]) -> tuple[Mapping[str, type], Iterator[Row]]:
+    """The type of each column, also without any value, and one row a point. A column's name begins with its basis.
 
     `param_` and `size_` columns hold the point's values. An empty cell means that the point has no such number.
     """
-    params, sizes = _names(results)
-    return (_row(result, params, sizes) for result in results)
+    rest = iter(results)
+    first = list(islice(rest, _FIRST))
+    params, sizes = _names(first)
+    found = (_row(result, params, sizes) for result in chain(first, rest))
+    return _types(params, sizes), found
 
 
-def column_types(results: Sequence[PointResult]) -> Mapping[str, type]:
-    """The type of each column of `rows`, also without any value."""
-    params, sizes = _names(results)
+def _types(params: Sequence[str], sizes: Sequence[str]) -> Mapping[str, type]:
     whole = {*_WHOLE, *(f"param_{name}" for name in params), *(f"size_{name}" for name in sizes)}
     whole |= {f"counted_{name}" for name, counter in COUNTERS.items() if counter.kind is Kind.COUNT}
     known = {**dict.fromkeys(whole, int), **dict.fromkeys(_TEXTS, str), **dict.fromkeys(_TRUTHS, bool)}
@@ -72,18 +77,18 @@ def to_csv(results: Sequence[PointResult]) -> str:
     return "".join(csv_parts(results))
 
 
-def csv_parts(results: Sequence[PointResult]) -> Iterator[str]:
+def csv_parts(results: Iterable[PointResult]) -> Iterator[str]:
     """The parts of `to_csv`."""
-    cells = (map(_cell, row.values()) for row in rows(results))
-    return lines(column_types(results) if results else (), cells, "\n")
+    columns, found = rows(results)
+    return lines(columns, (map(_cell, row.values()) for row in found), "\n")
 
 
-def json_parts(results: Sequence[PointResult]) -> Iterator[str]:
-    yield from _list(rows(results), "\n")
+def json_parts(results: Iterable[PointResult]) -> Iterator[str]:
+    yield from _list(rows(results)[1], "\n")
     yield "\n"
 
 
-def t4_parts(results: Sequence[PointResult], versions: Mapping[str, str]) -> Iterator[str]:
+def t4_parts(results: Iterable[PointResult], versions: Mapping[str, str]) -> Iterator[str]:
     """A document of T4's results schema."""
     head = {"schema_version": _T4_VERSION, "metadata": {"timeunit": "milliseconds", **versions}}
     yield json.dumps(head, indent=1).removesuffix("\n}")

@@ -71,17 +71,22 @@ class OnServer:
     """A kernel that a server has: a submission, or the best accepted one of an assignment.
 
     submission: its ID; best: such as demo/tiled; one of them is ""
+    label: what plots and tables call it; "" for a name that is made of the other two
     """
 
     submission: str = ""
     best: str = ""
+    label: str = ""
 
     @property
     def name(self) -> str:
+        if self.label:
+            return self.label
         return f"submission-{self.submission}.cu" if self.submission else f"best-{self.best}.cu".replace("/", "-")
 
     def to_plain(self) -> dict[str, str]:
-        return {"submission": self.submission} if self.submission else {"best": self.best}
+        there = {"submission": self.submission} if self.submission else {"best": self.best}
+        return there | ({"label": self.label} if self.label else {})
 
 
 @dataclass(frozen=True, slots=True)

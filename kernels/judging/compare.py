@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.facts import Element
+from kernels.facts import Element, IncorrectMap
 from kernels.judging.inputs import Expected
 
 Matrix = NDArray[Any]
@@ -24,6 +24,7 @@ Two of them are a NaN of type double.
 """
 
 NEVER_WRITTEN = "never written"
+_MOST_CELLS = 32
 _SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-4, 2.0**53
 
 
@@ -115,6 +116,7 @@ class Mismatch:
     element: the first incorrect element, row by row, in the course's notation.
     found: its value, or NEVER_WRITTEN; right: its expected value, with the tolerance if there is one
     values: both as numbers; empty if the element was never written or one isn't finite
+    places: all of them, for a map
     """
 
     wrong: int
@@ -123,6 +125,7 @@ class Mismatch:
     found: str
     right: str
     values: tuple[float, ...] = ()
+    places: Mask | None = field(default=None, compare=False)
 
 
 def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
@@ -143,7 +146,21 @@ def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
         found=_number(found, found.dtype) if written else NEVER_WRITTEN,
         right=_number(right, found.dtype) + allowed,
         values=finite(float(found), float(right)) if written else (),
+        places=wrong,
     )
+
+
+def incorrect_map(case: str, name: str, wrong: Mask) -> IncorrectMap:
+    """The map of these elements, in at most 32 by 32 cells."""
+    wrong = wrong.T if wrong.shape[1] == 1 else wrong
+    rows, columns = wrong.shape
+    # Powers of two, so that tiles end between cells.
+    high, wide = (1 << (-(-size // _MOST_CELLS) - 1).bit_length() for size in (rows, columns))
+    edges = np.arange(0, rows, high), np.arange(0, columns, wide)
+    found = np.add.reduceat(np.add.reduceat(wrong.astype(np.int64), edges[0], axis=0), edges[1], axis=1)
+    sizes = np.outer(np.diff(edges[0], append=rows), np.diff(edges[1], append=columns))
+    digits = np.where(found == sizes, 9, np.where(found == 0, 0, 1 + 8 * found // sizes))
+    return IncorrectMap(case, name, rows, columns, tuple("".join(map(str, row)) for row in digits.tolist()))
 
 
 def wrong_elements(actual: Matrix, expected: Expected) -> Mask:

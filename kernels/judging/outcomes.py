@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kernels.facts import Diagnosed, Facts
-from kernels.judging.compare import NEVER_WRITTEN, Mismatch
+from kernels.facts import Diagnosed, Facts, IncorrectMap
+from kernels.judging.compare import NEVER_WRITTEN, Mismatch, incorrect_map
 from kernels.judging.diagnosis import Diagnosis
 from kernels.judging.plan import CasePlan
 from kernels.verdict import CaseStatus, Example, Finding, Severity, Verdict, finding_order
@@ -67,9 +67,18 @@ def wrong_answer(by_size: Sequence[Outcome]) -> tuple[Finding, ...]:
             message=" ".join([example, *(each.sentences for each in found)]),
             count=sum(outcome.mismatch.wrong for outcome in failing if outcome.mismatch is not None),
             example=Example.at(bad.element, case=first.case.name),
-            facts=Facts(values=bad.values, example=example if found else "", diagnoses=found),
+            facts=Facts(values=bad.values, example=example if found else "", diagnoses=found, incorrect=_map(failing)),
         ),
     )
+
+
+def _map(failing: Sequence[Outcome]) -> IncorrectMap | None:
+    """Of the largest case in which some elements are correct: there is most to see."""
+    for outcome in reversed(failing):
+        bad = outcome.mismatch
+        if bad is not None and bad.places is not None and not bad.places.all():
+            return incorrect_map(outcome.case.name, bad.element.array, bad.places)
+    return None
 
 
 def explain(diagnoses: Sequence[Sequence[Diagnosis]]) -> tuple[Diagnosed, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kernels.evidence import Basis
 from kernels.experiment.comparison import Comparison, Pair, Repeated
-from kernels.experiment.quantities import QUANTITIES, Quantity, quantity, speed_of
+from kernels.experiment.quantities import Quantity, quantity, speed_of
 from kernels.experiment.result import PointResult
 from kernels.experiment.tuning.state import Stop, Tuning
 from kernels.rendering.measured_numbers import ms_text, share_text, speed_text
@@ -22,14 +22,20 @@ NOTHING_MEASURED = "Nothing was measured: only a GPU has a speed. Counts and mod
 NO_POINT_MEASURED = "No point was measured."
 
 
-def columns(results: Sequence[PointResult]) -> list[Quantity]:
-    """What a table of these results shows: the measured speed where there is one, bound, occupancy and loads."""
+def columns(results: Sequence[PointResult], asked: str = "") -> list[Quantity]:
+    """What a table of these results shows: the measured speed where there is one, bound, occupancy and loads.
+
+    asked: the quantity that the experiment asks about, which comes first
+    """
     speed = speed_of(list(results))
-    return [*([speed] if speed is not None else []), *(QUANTITIES[name] for name in ("bound", "occupancy", "loads"))]
+    wanted = quantity(asked) if asked else None
+    first = [wanted] if wanted is not None and any(wanted.of(result) is not None for result in results) else []
+    found = [*first, *([speed] if speed is not None else []), *map(quantity, ("bound", "occupancy", "loads"))]
+    return list({each.name: each for each in found}.values())
 
 
-def results_text(name: str, results: Sequence[PointResult], points: int, style: Style) -> str:
-    found = point_table(results)
+def results_text(name: str, results: Sequence[PointResult], points: int, style: Style, asked: str = "") -> str:
+    found = point_table(results, asked=asked)
     head = f"{safe(name)}: {len(results):,} of {plural(points, 'point')}"
     lines = [style.paint(cut(head, style.width), BOLD), ""]
     if results:
@@ -50,8 +56,11 @@ def nothing_measured(results: Sequence[PointResult]) -> str:
 
 def verdicts_text(results: Sequence[PointResult]) -> str:
     """How many points have which verdict."""
-    counts = Counter(result.verdict.words for result in results)
-    return f"Verdicts: {', '.join(f'{count:,} {verdict}' for verdict, count in counts.items())}."
+    return verdict_counts_text(Counter(result.verdict for result in results))
+
+
+def verdict_counts_text(counts: Mapping[Verdict, int]) -> str:
+    return f"Verdicts: {', '.join(f'{count:,} {verdict.words}' for verdict, count in counts.items())}."
 
 
 def fixed_sizes(results: Sequence[PointResult]) -> str:
@@ -131,8 +140,8 @@ class PointTable:
     rows: tuple[PointRow, ...]
 
 
-def point_table(results: Sequence[PointResult], most: int | None = None) -> PointTable:
-    shown, names = columns(results), tuple(results[0].params) if results else ()
+def point_table(results: Sequence[PointResult], most: int | None = None, asked: str = "") -> PointTable:
+    shown, names = columns(results, asked), tuple(results[0].params) if results else ()
     rows = []
     for result in results[:most]:
         line = f"Line {result.finding.line}: " if result.finding is not None and result.finding.line else ""
@@ -165,7 +174,7 @@ def comparison_text(comparison: Comparison, names: tuple[str, str], style: Style
     head = f"{safe(names[1])} over {safe(names[0])}: {what.title.lower()}, {what.basis}"
     several = len({pair.kernel for pair in comparison.pairs}) > 1
     titles = [*(["kernel"] if several else []), "point", "first", "second", "ratio", "95 % interval", ""]
-    rows = [[*([safe(pair.kernel)] if several else []), *_pair(pair, what)] for pair in comparison.pairs]
+    rows = [[*([safe(pair.kernel)] if several else []), *pair_cells(pair, what)] for pair in comparison.pairs]
     lines = [cut(line, style.width) for line in table([titles, *rows], ("<" if several else "") + "<>>><<")]
     said = [style.paint(cut(head, style.width), BOLD), "", style.paint(lines[0], DIM), *lines[1:], ""]
     said += style.wrap(overall_text(comparison))
@@ -191,7 +200,8 @@ def overall_text(comparison: Comparison) -> str:
     return " ".join(said)
 
 
-def _pair(pair: Pair, what: Quantity) -> list[str]:
+def pair_cells(pair: Pair, what: Quantity) -> list[str]:
+    """The point, both values, their ratio with its interval, and whether they differ."""
     interval = f"{pair.interval[0]:.4f} to {pair.interval[1]:.4f}" if pair.interval is not None else ""
     verdict = "" if not pair.complete else "differs" if pair.differs else "same"
     return [

@@ -13,15 +13,18 @@ from kernels.exercise.schema import without_solution
 from kernels.experiment.definition import from_plain_definition
 from kernels.experiment.plan import digest
 from kernels.experiment.result import PointResult, to_json
+from kernels.experiment.templates import template_kernels
 from kernels.experiment.tuning.state import tuning_of
+from kernels.ladder import shipped_ladder
 from kernels.rendering.experiment import tuning_text
+from server.courses.service import SHORT_NAME
 from server.experiments.models import Experiment, ExperimentState
 from server.experiments.plans import definition_of, kernels_of
 from server.experiments.progress import pause_until
 from server.experiments.queries import Visible, failed, results
 from server.experiments.submitted_kernels import submissions_of
 from server.experiments.targets import CPU
-from server.fields import Range, Reads
+from server.fields import Range, Reads, Text
 from worker.contract.answers import ExperimentExercise, Kernel
 
 MOST_POINTS = 1000
@@ -61,6 +64,40 @@ class ExperimentAnswer:
     ended_at: datetime | None
     own: bool
     shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentsQuery:
+    """A course, such as demo. before: where the next page begins; from `next` of an answer."""
+
+    course: Annotated[str, Text(SHORT_NAME + "|")] = ""
+    before: Annotated[int, Range(1, 2**53 - 1)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentLine:
+    """An experiment in a list. page, points, ended, device_class, own, shared: as in the experiment itself."""
+
+    id: str
+    url: str
+    page: str
+    name: str
+    state: ExperimentState
+    points: int
+    ended: int
+    device_class: str
+    created_at: datetime
+    ended_at: datetime | None
+    own: bool
+    shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentsAnswer:
+    """Experiments of a course, the newest first. next: the URL of the next page; None on the last."""
+
+    experiments: tuple[ExperimentLine, ...]
+    next: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +157,29 @@ def experiment_answer(session: Session, visible: Visible, now: datetime) -> Expe
     )
 
 
-def shown_results(session: Session, visible: Visible, after: int = -1, most: int | None = None) -> list[PointResult]:
+def experiment_line(visible: Visible) -> ExperimentLine:
+    one = visible.experiment
+    return ExperimentLine(
+        id=one.public_id,
+        url=f"/api/v1/experiments/{one.public_id}",
+        page=f"/experiments/{one.public_id}",
+        name=one.name,
+        state=one.state,
+        points=one.points,
+        ended=one.ended,
+        device_class=one.device_class or CPU,
+        created_at=one.created_at,
+        ended_at=one.ended_at,
+        own=visible.own,
+        shared=one.shared_at is not None,
+    )
+
+
+def shown_results(
+    session: Session, visible: Visible, after: int = -1, most: int | None = None, *, sample: float = 1.0
+) -> list[PointResult]:
     """Results as a reader sees them: the class sees no file names and no texts about the source."""
-    found = results(session, visible.experiment.id, after, most)
+    found = results(session, visible.experiment.id, after, most, sample=sample)
     if visible.named:
         return found
     names = shown_names(visible)
@@ -147,9 +204,30 @@ def points_answer(results: list[PointResult], following: str | None) -> PointsAn
 
 
 def shown_names(visible: Visible) -> Mapping[str, str]:
-    """The name of each kernel for a reader. The class sees a number, because a file's name may name a person."""
-    names = list(kernels_of(visible.experiment.plan))
-    return {name: name if visible.named else f"kernel-{number}.cu" for number, name in enumerate(names, 1)}
+    """The name of each kernel for a reader.
+
+    The class sees Tilelab's own kernels by name and the others by a number, because a file's name may name a person.
+    """
+    kernels = kernels_of(visible.experiment.plan)
+    if visible.named:
+        return {name: name for name in kernels}
+    ours = _kernels_of_tilelab(visible.experiment)
+    return {
+        name: name if ours.get(name) == text else f"kernel-{number}.cu"
+        for number, (name, text) in enumerate(kernels.items(), 1)
+    }
+
+
+def _kernels_of_tilelab(experiment: Experiment) -> Mapping[str, str]:
+    exercise = experiment.exercise
+    ladder = shipped_ladder(exercise.name) if exercise is not None and exercise.course_id is None else None
+    rungs = {rung.file.name: rung.source for rung in ladder.rungs} if ladder is not None else {}
+    return {**template_kernels(), **rungs}
+
+
+def device_text(device_class: str) -> str:
+    """The device as people read it: `H200`, or `CPU device` if nothing is measured."""
+    return device_class.upper() or "CPU device"
 
 
 def listed(experiment: Experiment) -> str:

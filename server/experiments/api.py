@@ -11,24 +11,28 @@ from flask import Blueprint, Response, jsonify, request
 from sqlalchemy.orm import Session
 
 from kernels.experiment.export import to_csv
+from kernels.experiment.model import MOST_POINTS
 from server.accounts import limits
-from server.accounts.identity import need_staff_scope, person_asking, too_many_requests
+from server.accounts.identity import has_scope, need_staff_scope, person_asking, too_many_requests
 from server.accounts.models import Scope
 from server.courses.models import Role
 from server.courses.service import DEVICE_CLASS, SHORT_NAME, course_and_role
 from server.experiments.access import STARTS, refused
 from server.experiments.answers import (
     ExperimentAnswer,
+    ExperimentsAnswer,
+    ExperimentsQuery,
     PointsAnswer,
     PointsQuery,
     experiment_answer,
+    experiment_line,
     points_answer,
     shown_results,
 )
 from server.experiments.new_experiment import Sent, read_sent, start_sent
 from server.experiments.plans import UnfitExperiment
-from server.experiments.queries import Reads, Visible, visible_experiment
-from server.experiments.service import QuotaUsed, TooManyRunning, retry, stop
+from server.experiments.queries import Reads, Visible, visible_experiment, visible_experiments
+from server.experiments.service import LargeExperiment, QuotaUsed, TooManyRunning, retry, stop
 from server.fields import Text
 from server.http.json_body import invalid, read_body, refuse_other_types
 from server.http.operation import Header, operation
@@ -55,6 +59,7 @@ class ExperimentRequest:
     axes: more axes, such as TILE_WIDTH=8,16. Each replaces the definition's axis of that name
     device_class: the GPU to measure on, if not the assignment's own; cpu to measure nothing
     pause_before_deadlines: start no point in the 2 hours before a deadline of the course
+    confirm: start it, even if it is large
     """
 
     course: Annotated[str, Text(SHORT_NAME)]
@@ -63,6 +68,7 @@ class ExperimentRequest:
     axes: tuple[str, ...] = ()
     device_class: Annotated[str, Text(DEVICE_CLASS)] | None = None
     pause_before_deadlines: bool = False
+    confirm: bool = False
 
 
 @experiments.post("/experiments")
@@ -76,7 +82,7 @@ class ExperimentRequest:
         400: "The body isn't valid JSON.",
         403: "The course is archived, or your quota for the assignment is used.",
         404: "There is no such course, or you aren't in it.",
-        409: "You have too many running experiments.",
+        409: "You have too many running experiments. A large one needs `confirm`; its code is `large_experiment`.",
         413: "The request has more than 256 KiB.",
         415: "The body's type isn't JSON.",
         422: "A field has an invalid value. The text names the line of the definition and the reason.",
@@ -93,7 +99,8 @@ def begin() -> tuple[Response, int, dict[str, str]]:
         raise too_many_requests(STARTS, often) from often
     body = read_body(ExperimentRequest, request.get_data())
     device, pauses = body.device_class, body.pause_before_deadlines
-    sent = Sent(body.definition, body.kernels, body.axes, device, pauses)
+    agreed = MOST_POINTS if body.confirm else 0
+    sent = Sent(body.definition, body.kernels, body.axes, device, pauses, agreed)
     with site().readers.begin() as session:
         course, role = _course(session, person, body.course)
     texts = (sent.text, *sent.kernels, *sent.kernels.values())
@@ -101,11 +108,30 @@ def begin() -> tuple[Response, int, dict[str, str]]:
         raise invalid("A text has a character that can't be stored.")
     try:
         public_id = start_sent(site().sessions, sent, read_sent(sent), course, person, role, now)
-    except (UnfitExperiment, QuotaUsed, TooManyRunning) as error:
+    except (UnfitExperiment, QuotaUsed, TooManyRunning, LargeExperiment) as error:
         raise refused(error) from error
     with site().readers.begin() as session:
         answer = _answer(session, person, public_id, now)
     return jsonify(answer), 201, {"Location": answer.url}
+
+
+@experiments.get("/experiments")
+@operation(
+    ExperimentsAnswer,
+    query=ExperimentsQuery,
+    refuses={404: "There is no such course, or you aren't in it.", 422: "A parameter has an invalid value."},
+)
+def listed() -> Response:
+    """List a course's experiments: your own and shared ones and, as course staff, all."""
+    person, asked = person_asking().id, read_query(ExperimentsQuery)
+    with site().readers.begin() as session:
+        found = course_and_role(session, person, asked.course)
+        if found is None:
+            raise _no_course()
+        course, role = found[0].id, found[1] if has_scope(Scope.STAFF) else Role.STUDENT
+        visible, more = visible_experiments(session, person, course, role, asked.before or 0)
+    following = next_url(asked, before=visible[-1].experiment.id) if more else None
+    return jsonify(ExperimentsAnswer(tuple(map(experiment_line, visible)), following))
 
 
 @experiments.get("/experiments/<public_id>")
@@ -199,11 +225,15 @@ def run_again(public_id: str) -> Response:
     return look_up(public_id)
 
 
+def _no_course() -> Refused:
+    return Refused(404, "no_such_course", "There is no such course", "Check the name in `course`.")
+
+
 def _course(session: Session, person: int, name: str) -> tuple[int, Role]:
     """The ID of a course, and the person's role there; raises Refused."""
     found = course_and_role(session, person, name)
     if found is None:
-        raise Refused(404, "no_such_course", "There is no such course", "Check the name in `course`.")
+        raise _no_course()
     if found[0].archived_at is not None:
         raise Refused(403, "not_open", "The course is archived", "You can't start experiments in it.")
     return found[0].id, found[1]

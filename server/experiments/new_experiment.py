@@ -24,6 +24,7 @@ class Sent:
 
     text: its file; axes: more of them, such as "TILE_WIDTH=8,16"; each replaces the file's axis of that name
     device_class: None for the assignment's own
+    agreed: up to how many points a large experiment may start
     """
 
     text: str
@@ -31,6 +32,7 @@ class Sent:
     axes: Sequence[str] = ()
     device_class: str | None = None
     pauses: bool = False
+    agreed: int = 0
 
 
 def read_sent(sent: Sent) -> Definition:
@@ -78,6 +80,7 @@ def start_sent(
         arch=target.arch,
         device_class=target.device_class,
         pauses=sent.pauses,
+        agreed=sent.agreed,
         assignment=target.assignment,
         submissions=submitted.submissions,
     )

@@ -20,6 +20,8 @@ from server.experiments.models import RESULT_BYTES, Experiment, ExperimentPoint,
 
 _LONGEST_MESSAGE = 2000
 _PLAIN_BYTES = 2**20
+_SCATTER, _PRIME = 7_919, 99_991
+"""Their product fits into 32 bits with every number of a point."""
 
 
 def pack_result(result: PointResult) -> bytes:
@@ -102,8 +104,10 @@ def visible_experiments(
     return visible, len(found) > PAGE
 
 
-def results(session: Session, experiment: int, after: int = -1, most: int | None = None) -> list[PointResult]:
-    """Results by their number, from the one behind `after`."""
+def results(
+    session: Session, experiment: int, after: int = -1, most: int | None = None, *, sample: float = 1.0
+) -> list[PointResult]:
+    """Results by their number, from the one behind `after`. sample: about this share of them, always the same ones."""
     query = (
         select(ExperimentPoint.result)
         .where(
@@ -114,7 +118,22 @@ def results(session: Session, experiment: int, after: int = -1, most: int | None
         .order_by(ExperimentPoint.number)
         .limit(most)
     )
+    if sample < 1:
+        # Scattered, because every n-th point could have the same value of an axis
+        query = query.where(ExperimentPoint.number * _SCATTER % _PRIME < int(sample * _PRIME))
     return [unpack_result(packed) for packed in session.scalars(query) if packed is not None]
+
+
+def verdict_counts(session: Session, experiment: int) -> dict[Verdict, int]:
+    """How many points have which verdict, the most frequent first."""
+    count = func.count()
+    query = (
+        select(ExperimentPoint.verdict, count)
+        .where(ExperimentPoint.experiment_id == experiment, ExperimentPoint.verdict.is_not(None))
+        .group_by(ExperimentPoint.verdict)
+        .order_by(count.desc())
+    )
+    return {verdict: number for verdict, number in session.execute(query) if verdict is not None}
 
 
 def failed(session: Session, experiment: Experiment) -> int:

@@ -16,6 +16,7 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment
+from server.experiments.estimate import Estimate, estimate
 from server.experiments.models import Experiment, ExperimentPoint, ExperimentState, ExperimentSubmission
 from server.experiments.plans import UnfitExperiment, stored_plan
 from server.experiments.quota import MOST_RUNNING, Quota, quota_of, running_of
@@ -38,12 +39,21 @@ class TooManyRunning(ValueError):
     """The person has too many running experiments."""
 
 
+class LargeExperiment(ValueError):
+    """A large experiment to which its owner didn't agree yet. Nothing started."""
+
+    def __init__(self, found: Estimate) -> None:
+        super().__init__(f"It has {found.points:,} points.")
+        self.estimate = found
+
+
 @dataclass(frozen=True, slots=True)
 class NewExperiment:
     """An experiment to start.
 
     points: how many get a result, by server.experiments.plans.checked_plan, which takes too long for a transaction
     space: from how many a search chooses; 0 without a search
+    agreed: up to how many points its owner wants after seeing the estimate
     assignment: whose quota it uses; None for no quota
     submission: the submission that it varies; None for one from a file
     submissions: kernels that are submissions, by name
@@ -59,6 +69,7 @@ class NewExperiment:
     space: int = 0
     device_class: str = ""
     pauses: bool = False
+    agreed: int = 0
     assignment: int | None = None
     submission: int | None = None
     submissions: Mapping[str, int] = field(default_factory=dict)
@@ -78,11 +89,14 @@ def start(session: Session, new: NewExperiment, now: datetime) -> Experiment:
     """Store an experiment. From then on it runs.
 
     raise (UnfitExperiment): it has more points than the quota has left
+    raise (LargeExperiment): its owner must agree first
     raise (QuotaUsed, TooManyRunning)
     """
     person = _with_room(session, new.person)
     if new.assignment is not None:
         _check_quota(quota_of(session, new.person, new.assignment, now), new.points)
+    if new.points > new.agreed and (found := estimate(session, new.points, new.device_class, now)).large:
+        raise LargeExperiment(found)
     experiment = Experiment(
         public_id=secrets.token_hex(8),
         course_id=new.course,

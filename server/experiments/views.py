@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
+from types import MappingProxyType
+from typing import Any
 
 from flask import Blueprint, Response, jsonify, render_template, request, url_for
+from markupsafe import Markup
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from kernels.experiment.axes import AxisError
-from kernels.experiment.export import to_csv
 from kernels.experiment.model import Experiment as Definition
-from kernels.experiment.plot.chosen import default_plots
 from kernels.experiment.plot.model import Request
-from kernels.experiment.templates import FOLDER, Template, templates
-from kernels.rendering.experiment import PointTable, fixed_sizes, nothing_measured, point_table, verdicts_text
-from kernels.rendering.page.experiment_page import PlotView, plot_views
+from kernels.experiment.result import PointResult
+from kernels.experiment.templates import Template, template_kernels, templates
+from kernels.rendering.experiment import PointTable, fixed_sizes, nothing_measured, point_table, verdict_counts_text
+from kernels.rendering.page.charts.marks import standalone
+from kernels.rendering.page.charts.plot import plot_svg
+from kernels.rendering.page.experiment_page import plots_part, render_experiment
+from kernels.rendering.plot.png import png
 from kernels.source.paste.decoding import LARGEST_SOURCE
 from server.accounts import limits
 from server.accounts.access import existing, not_allowed, nothing_here, viewer
@@ -27,15 +32,20 @@ from server.accounts.views import go
 from server.courses.access import Membership, member_of, membership_in, staff_of
 from server.courses.models import Assignment, ExerciseFile
 from server.courses.service import assignments, find_assignment, is_staff
-from server.experiments.access import STARTS, quota_text
-from server.experiments.answers import search_text, shown_names, shown_results
+from server.experiments.access import STARTS, estimate_text, quota_text
+from server.experiments.answers import device_text, search_text, shown_names, shown_results
+from server.experiments.compared import MOST_COMPARED, Compared, NoComparison, compared
+from server.experiments.downloads import DOWNLOADS, Download
+from server.experiments.estimate import Estimate
 from server.experiments.models import Experiment, ExperimentState
 from server.experiments.new_experiment import Sent, read_sent, start_sent
+from server.experiments.pictures import Asked, Pictures, pictures
 from server.experiments.plans import UnfitExperiment, checked_plan, definition_of
 from server.experiments.progress import pause_until
-from server.experiments.queries import Visible, failed, pinned, visible_experiment, visible_experiments
+from server.experiments.queries import Visible, failed, pinned, verdict_counts, visible_experiment, visible_experiments
 from server.experiments.quota import EXPERIMENTS_A_DAY, POINTS_A_DAY, Quota, quota_of
 from server.experiments.service import (
+    LargeExperiment,
     NewExperiment,
     QuotaUsed,
     TooManyRunning,
@@ -61,8 +71,14 @@ from server.text import storable
 experiments_pages = Blueprint("experiments_pages", "server.experiments")
 
 
-MOST_DRAWN = 1000
-"""Points in the charts and in one part of the table."""
+MOST_DRAWN = 2000
+"""Results that plots read. Of a larger experiment, they show a sample of about so many."""
+MOST_DRAWN_RUNNING = 500
+"""While it runs, because its page asks for them again and again."""
+MOST_LISTED = 200
+"""Rows in one part of the table."""
+_AT_ONCE = 1000
+"""Results that a download reads at a time: all of a large experiment don't fit into memory."""
 
 _NOT_YOURS = "Only its owner and course staff can change an experiment."
 
@@ -88,6 +104,7 @@ class ExperimentPage:
     sizes: the sizes that no axis varies
     nothing_measured: why the table has no speed; "" if it has some
     failed: how many points ended in a system error and may be retried
+    plots: the drawn plots; drawn: how many results they are from
     more: the number of the last point in the table, if there are more; -1 otherwise
     pinned: the assignment whose page links to it
     choices: assignments to pin it to, for course staff
@@ -107,7 +124,10 @@ class ExperimentPage:
     sizes: str
     nothing_measured: str
     failed: int
-    pictures: list[PlotView]
+    pictures: Pictures
+    plots: Markup
+    drawn: int
+    downloads: list[Download]
     table: PointTable
     first: bool
     more: int
@@ -121,6 +141,39 @@ class ExperimentPage:
     @property
     def runs(self) -> bool:
         return self.experiment.state is ExperimentState.RUNNING
+
+
+@dataclass(frozen=True, slots=True)
+class LecturePage:
+    """A figure for a lecture.
+
+    before, after, back: addresses
+    place: which of the figures it is, and of how many results a sample; "" for the only one and all results
+    """
+
+    heading: str
+    expect: str
+    title: str
+    figure: Markup
+    place: str
+    before: str
+    after: str
+    back: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparePage:
+    """The choice of another experiment, and the comparison if one is chosen."""
+
+    course: Membership
+    experiment: Experiment
+    others: list[tuple[str, str]]
+    form: Form
+    found: Compared | None
+
+    @property
+    def plots(self) -> Markup:
+        return plots_part(self.found.plots if self.found is not None else ())
 
 
 def pinned_experiments(session: Session, assignment: Assignment) -> list[tuple[str, str]]:
@@ -144,35 +197,145 @@ def show(public_id: str) -> str:
     return render_template("experiments/experiment.html", page=_page(public_id))
 
 
+@experiments_pages.get("/experiments/<public_id>/lecture")
+def lecture(public_id: str) -> str:
+    """One figure for a whole screen: the one that the address asks for, or the experiment's figures one by one."""
+    who, number = viewer(), number_of(request.args, "figure") or 1
+    with site().readers.begin() as session:
+        visible = _visible(session, who.id, public_id)
+        one, results = visible.experiment, _drawn(session, visible)
+        definition = definition_of(one.plan)
+        together = pinned(session, one.pinned_id) if one.pinned_id is not None else [one]
+        ids = [each.public_id for each in together]
+    head, asked = definition.get("experiment", {}), Asked.of(request.args)
+    plots = pictures(results, Request.from_plain(definition.get("plot")), asked).plots[: 1 if asked.given else None]
+    number = max(1, min(number, len(plots)))
+    which = f"Figure {number} of {len(plots)}" if len(plots) > 1 else ""
+    sample = f"a sample of {len(results):,} of {one.ended:,} results" if len(results) < one.ended else ""
+    page = LecturePage(
+        heading=head.get("question", "") or one.name,
+        expect=head.get("expect", ""),
+        title=plots[number - 1].title if plots else one.name,
+        figure=plots_part(plots[number - 1 : number]),
+        place=", ".join(filter(None, (which, sample))),
+        before=_step(ids, public_id, number, -1, len(plots)),
+        after=_step(ids, public_id, number, 1, len(plots)),
+        back=url_for("experiments_pages.show", public_id=public_id) + asked.query,
+    )
+    return render_template("experiments/lecture.html", page=page)
+
+
+def _step(ids: list[str], here: str, number: int, step: int, figures: int) -> str:
+    """The address of the figure before or after one, or of the next experiment with the same pin; "" for none."""
+    if 1 <= number + step <= figures:
+        return url_for("experiments_pages.lecture", public_id=here, figure=number + step)
+    place = ids.index(here) + step
+    return url_for("experiments_pages.lecture", public_id=ids[place]) if 0 <= place < len(ids) else ""
+
+
+@experiments_pages.get("/experiments/<public_id>/compare")
+def compare(public_id: str) -> str:
+    """An experiment and another of its course, point by point."""
+    who, form = viewer(), filled({name: request.args.get(name, "")[:60] for name in ("with", "y")})
+    with site().readers.begin() as session:
+        first = _visible(session, who.id, public_id)
+        assert first.experiment.course is not None
+        course = membership_in(session, first.experiment.course)
+        others, _ = visible_experiments(session, who.id, course.course_id, course.role)
+        offered = [each.experiment for each in others if each.experiment.id != first.experiment.id]
+        second = visible_experiment(session, who.id, form["with"]) if form["with"] else None
+        if form["with"] and (second is None or second.experiment.course_id != course.course_id):
+            form.mistake("with", "There is no such experiment in this course. Choose another one.")
+        elif second is not None and max(first.experiment.ended, second.experiment.ended) > MOST_COMPARED:
+            form.mistake("with", f"A page compares up to {MOST_COMPARED:,} points. Fetch both, and use the command.")
+        both = [shown_results(session, each) for each in (first, second) if each is not None and form.right]
+    found = None
+    if second is not None and form.right:
+        try:
+            found = compared(both[0], both[1], _told_apart(first.experiment, second.experiment), form["y"])
+        except NoComparison as error:
+            form.mistake("with", str(error))
+    page = ComparePage(course, first.experiment, [(one.public_id, _dated(one)) for one in offered], form, found)
+    return render_template("experiments/compare.html", page=page)
+
+
+def _told_apart(one: Experiment, other: Experiment) -> tuple[str, str]:
+    return (one.name, other.name) if one.name != other.name else (_dated(one), _dated(other))
+
+
+def _dated(one: Experiment) -> str:
+    return f"{one.name}, {one.created_at:%d %b %H:%M} UTC"
+
+
 @experiments_pages.get("/experiments/<public_id>/state")
 def state(public_id: str) -> Response:
     page = _page(public_id)
     return jsonify(html=render_template("experiments/results.html", page=page), final=not page.runs)
 
 
-@experiments_pages.get("/experiments/<public_id>/points.csv")
-def download(public_id: str) -> Response:
-    """Download all results as a table, part by part: 100,000 points don't fit into memory at once."""
+@experiments_pages.get("/experiments/<public_id>/report.html")
+def report(public_id: str) -> Response:
+    """The page that the command writes: one file that needs nothing else."""
     who = viewer()
     with site().readers.begin() as session:
         visible = _visible(session, who.id, public_id)
-        name = f"experiment-{visible.experiment.public_id[:8]}.csv"
-        shown_names(visible)  # reads the plan, which the parts need
+        one, results = visible.experiment, _drawn(session, visible)
+        assert one.exercise is not None
+        facts = {
+            "Exercise": one.exercise.title,
+            "Device": device_text(one.device_class),
+            "Architecture": one.arch,
+            "Started": one.created_at.isoformat(timespec="seconds"),
+            "Search": search_text(session, visible),
+            "Results": f"a sample of {len(results):,} of {one.ended:,}" if len(results) < one.ended else "",
+        }
+        definition = definition_of(one.plan)
+    return _file(render_experiment(definition, results, facts), "text/html; charset=utf-8", public_id, "html")
 
-    def parts() -> object:
+
+@experiments_pages.get("/experiments/<public_id>/plot.<any(svg, png):ending>")
+def picture(public_id: str, ending: str) -> Response:
+    """The plot that the address asks for, as a picture on white."""
+    who = viewer()
+    with site().readers.begin() as session:
+        visible = _visible(session, who.id, public_id)
+        own = Request.from_plain(definition_of(visible.experiment.plan).get("plot"))
+        found = pictures(_drawn(session, visible), own, Asked.of(request.args))
+    if found.mistake or not found.plots:
+        raise Refused(422, "no_plot", "There is no such plot", found.mistake or "The experiment has no plot yet.")
+    drawn = standalone(plot_svg(found.plots[0]))
+    if ending == "svg":
+        return _file(drawn, "image/svg+xml", public_id, ending)
+    return _file(png(drawn), "image/png", public_id, ending)
+
+
+@experiments_pages.get("/experiments/<public_id>/points.csv")
+@experiments_pages.get("/experiments/<public_id>/points.json")
+@experiments_pages.get("/experiments/<public_id>/points.parquet")
+@experiments_pages.get("/experiments/<public_id>/points.t4.json")
+def download(public_id: str) -> Response:
+    """Download all results as a file, read part by part."""
+    who, here, wanted = viewer(), site(), DOWNLOADS[request.path.rpartition("/")[2]]
+    with here.readers.begin() as session:
+        visible = _visible(session, who.id, public_id)
+        shown_names(visible)  # reads what the parts need
+
+    def found() -> Iterator[PointResult]:
         after = -1
         while True:
             with here.readers.begin() as session:
-                found = shown_results(session, visible, after, MOST_DRAWN)
-            text = to_csv(found)
-            yield text if after < 0 else text.partition("\n")[2]
-            if len(found) < MOST_DRAWN:
+                part = shown_results(session, visible, after, _AT_ONCE)
+            yield from part
+            if len(part) < _AT_ONCE:
                 return
-            after = found[-1].number
+            after = part[-1].number
 
-    here = site()
-    response = Response(parts(), content_type="text/csv; charset=utf-8")  # type: ignore[arg-type]
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return _file(wanted.write(found()), wanted.media_type, public_id, wanted.name.partition(".")[2])
+
+
+def _file(content: Any, media_type: str, public_id: str, ending: str) -> Response:
+    response = Response(content, content_type=media_type)
+    response.headers["Content-Disposition"] = f'attachment; filename="experiment-{public_id[:8]}.{ending}"'
     return response
 
 
@@ -240,12 +403,19 @@ def _page(public_id: str) -> ExperimentPage:
         assert experiment.course is not None
         assert experiment.exercise is not None
         course = membership_in(session, experiment.course)
-        results = shown_results(session, visible, start, MOST_DRAWN + 1)
-        shown = results[:MOST_DRAWN]
+        drawn = _drawn(session, visible)
+        if len(drawn) < experiment.ended:
+            results = shown_results(session, visible, start, MOST_LISTED + 1)
+        else:
+            results = [result for result in drawn if result.number > start][: MOST_LISTED + 1]
+        shown = results[:MOST_LISTED]
         choices = assignments(session, experiment.course) if visible.staff else []
         runs = experiment.state is ExperimentState.RUNNING
         definition = definition_of(experiment.plan)
         head = definition.get("experiment", {})
+        own = Request.from_plain(definition.get("plot"))
+        found = pictures(drawn, own, Asked.of(request.args))
+        asked = found.asked.given.get("y") or (own.y if own is not None else "")
         return ExperimentPage(
             course=course,
             visible=visible,
@@ -257,17 +427,27 @@ def _page(public_id: str) -> ExperimentPage:
             search=search_text(session, visible),
             submitted=submissions_of(session, experiment.id) if visible.named else {},
             paused=pause_until(session, experiment, datetime.now(UTC)) if runs else None,
-            verdicts=verdicts_text(shown) if shown else "",
-            sizes=fixed_sizes(shown),
+            verdicts=verdict_counts_text(verdict_counts(session, experiment.id)) if drawn else "",
+            sizes=fixed_sizes(drawn),
             failed=failed(session, experiment) if visible.may_change else 0,
-            nothing_measured="" if any(result.measurement is not None for result in shown) else nothing_measured(shown),
-            pictures=plot_views(default_plots(shown, Request.from_plain(definition.get("plot")))),
-            table=point_table(shown),
+            nothing_measured="" if any(result.measurement is not None for result in drawn) else nothing_measured(drawn),
+            pictures=found,
+            plots=plots_part(found.plots, whole=not runs),
+            drawn=len(drawn),
+            downloads=list(DOWNLOADS.values()),
+            table=point_table(shown, asked="" if found.mistake else asked),
             first=start < 0,
             more=shown[-1].number if len(results) > len(shown) else -1,
             pinned=experiment.pinned,
             choices=[(assignment.slug, assignment.title) for assignment in choices],
         )
+
+
+def _drawn(session: Session, visible: Visible) -> list[PointResult]:
+    """The results that plots are from: all, or a sample of a large experiment."""
+    one = visible.experiment
+    most = MOST_DRAWN_RUNNING if one.state is ExperimentState.RUNNING else MOST_DRAWN
+    return shown_results(session, visible, sample=most / max(most, one.ended))
 
 
 def _submission(session: Session, visible: Visible) -> str:
@@ -300,12 +480,23 @@ _OWN = ("solution.cu", "starter.cu")
 
 @dataclass(frozen=True, slots=True)
 class NewPage:
-    """The form. classes: kinds of GPU with a running worker."""
+    """The form.
+
+    classes: kinds of GPU with a running worker
+    kernels: the files that were sent, to send again
+    large: what the reader must agree to first; None for nothing
+    """
 
     course: Membership
     form: Form
     templates: tuple[Template, ...]
     classes: list[tuple[str, str]]
+    kernels: Mapping[str, str]
+    large: Estimate | None
+
+    @property
+    def question(self) -> str:
+        return estimate_text(self.large) if self.large is not None else ""
 
 
 @experiments_pages.get("/courses/<slug>/experiments/new")
@@ -320,19 +511,22 @@ def new_experiment(slug: str) -> str:
 @experiments_pages.post("/courses/<slug>/experiments/new")
 def begin(slug: str) -> str | Response | tuple[str, int]:
     course, who, now = staff_of(slug), viewer(), datetime.now(UTC)
-    form = sent("definition", "device_class", "pauses")
+    form, large = sent("definition", "device_class", "pauses", "confirm"), None
+    kernels: Mapping[str, str] = {}
     form.values["definition"] = storable(request.form.get("definition", "")).replace("\r\n", "\n")
     if course.archived:
         raise Refused(403, "not_open", "The course is archived", "You can't start experiments in it.")
     try:
         limits.count(site().sessions, STARTS, f"person {who.id}")
         kernels = _files(form)
-        asked = Sent(form.values["definition"], kernels, (), form["device_class"] or None, form.checked("pauses"))
+        agreed, device = form.whole("confirm"), form["device_class"] or None
+        asked = Sent(form.values["definition"], kernels, (), device, form.checked("pauses"), agreed)
         definition = read_sent(asked)
         with site().sessions.begin() as session:
             own = _own_kernels(session, course, asked, definition, now)
-        known = _kernels_of_templates(definition) | own | dict(kernels)
-        whole = Sent(asked.text, known, (), asked.device_class, asked.pauses)
+        ours = {name: text for name, text in template_kernels().items() if name in definition.kernels}
+        known = {**ours, **own, **kernels}
+        whole = replace(asked, kernels=known)
         here, role = course.course_id, course.role
         public_id = start_sent(site().sessions, whole, definition, here, who.id, role, now)
     except limits.TooOften as often:
@@ -341,14 +535,17 @@ def begin(slug: str) -> str | Response | tuple[str, int]:
         form.mistake("definition", error.sentence)
     except TooManyRunning as error:
         form.mistake("definition", str(error))
+    except LargeExperiment as error:
+        large = error.estimate
     else:
         return _back(public_id, "experiment-started")
-    return _form(course, form), 422
+    return _form(course, form, kernels, large), 422 if large is None else 409
 
 
 def _files(form: Form) -> Mapping[str, str]:
-    """The kernels among the files; an experiment's file replaces the text. Raises UnfitExperiment."""
-    kernels = {}
+    """The kernels among the files, now or before; an experiment's file replaces the text. Raises UnfitExperiment."""
+    names, texts = request.form.getlist("kernel"), request.form.getlist("kernel_text")
+    kernels = {name: storable(text).replace("\r\n", "\n") for name, text in zip(names, texts, strict=False)}
     for file in request.files.getlist("files"):
         name = (file.filename or "").replace("\\", "/").rpartition("/")[2]
         if not name:
@@ -371,11 +568,6 @@ def _templates() -> tuple[Template, ...]:
     return templates()
 
 
-def _kernels_of_templates(definition: Definition) -> dict[str, str]:
-    there = {file.name: file for file in FOLDER.glob("*.cu")}
-    return {name: there[name].read_text("utf-8") for name in definition.kernels if name in there}
-
-
 def _own_kernels(
     session: Session, course: Membership, asked: Sent, definition: Definition, now: datetime
 ) -> dict[str, str]:
@@ -393,12 +585,14 @@ def _own_kernels(
     return {name: bytes(content).decode("utf-8", "replace") for name, content in session.execute(query)}
 
 
-def _form(course: Membership, form: Form) -> str:
+def _form(
+    course: Membership, form: Form, kernels: Mapping[str, str] = MappingProxyType({}), large: Estimate | None = None
+) -> str:
     with site().readers.begin() as session:
         offered = sorted(device_classes(session, datetime.now(UTC)))
     gpus = [(name, name.upper()) for name in offered]
     classes = [("", "The assignment’s own"), *gpus, (CPU, "Nothing: checked and counted only")]
-    page = NewPage(course, form, _templates(), classes)
+    page = NewPage(course, form, _templates(), classes, kernels, large)
     return render_template("experiments/new.html", page=page)
 
 
@@ -421,6 +615,11 @@ class VaryPage:
     tiles: tuple[int, ...]
     quota: Quota | None
     why_not: str
+    large: Estimate | None = None
+
+    @property
+    def question(self) -> str:
+        return estimate_text(self.large) if self.large is not None else ""
 
     @property
     def per_day(self) -> tuple[int, int]:
@@ -444,7 +643,7 @@ def show_variation(public_id: str) -> str:
 @experiments_pages.post("/submissions/<public_id>/vary")
 def vary(public_id: str) -> Response | tuple[str, int]:
     who, now = viewer(), datetime.now(UTC)
-    form = sent("what", "axis", "values")
+    form, large = sent("what", "axis", "values", "confirm"), None
     what = form["what"] if form["what"] in WHAT else TILE
     with site().readers.begin() as session:
         _varied_submission(session, public_id)
@@ -459,9 +658,11 @@ def vary(public_id: str) -> Response | tuple[str, int]:
         form.mistake("values", quota_text(error))
     except (UnfitExperiment, NoVariation, TooManyRunning) as error:
         form.mistake("values", str(error))
+    except LargeExperiment as error:
+        large = error.estimate
     with site().readers.begin() as session:
-        page = _variation_page(session, public_id, what, form, now)
-    return render_template("experiments/vary.html", page=page), 422
+        page = replace(_variation_page(session, public_id, what, form, now), large=large)
+    return render_template("experiments/vary.html", page=page), 422 if large is None else 409
 
 
 def _started(public_id: str, what: str, form: Form, now: datetime) -> Response:
@@ -486,6 +687,7 @@ def _started(public_id: str, what: str, form: Form, now: datetime) -> Response:
         device_class=assignment.device_class,
         assignment=assignment.id if student else None,
         submission=submission.id,
+        agreed=form.whole("confirm"),
     )
     with site().sessions.begin() as session:
         public_id = start(session, new, now).public_id

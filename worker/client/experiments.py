@@ -53,8 +53,32 @@ class Experiment:
 
 
 @dataclass(frozen=True, slots=True)
+class ExperimentLine:
+    """An experiment in a course's list."""
+
+    id: str
+    page: str
+    name: str
+    state: str
+    points: int
+    ended: int
+    device_class: str
+    created_at: str
+    own: bool
+    shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentList:
+    """Some of a course's experiments, the newest first. next: the address of older ones."""
+
+    experiments: tuple[ExperimentLine, ...]
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class NewExperiment:
-    """An experiment to start. device_class: None for the assignment's own."""
+    """An experiment to start. device_class: None for the assignment's own; confirm: even if it is large."""
 
     course: str
     definition: str
@@ -62,6 +86,7 @@ class NewExperiment:
     axes: Sequence[str]
     device_class: str | None
     pauses: bool
+    confirm: bool = False
 
 
 def start(portal: Portal, new: NewExperiment) -> Experiment:
@@ -73,8 +98,14 @@ def start(portal: Portal, new: NewExperiment) -> Experiment:
         "axes": list(new.axes),
         "pause_before_deadlines": new.pauses,
         **({} if new.device_class is None else {"device_class": new.device_class}),
+        **({"confirm": True} if new.confirm else {}),
     }
     return _read(portal.connection.ask("POST", _PATH, body))
+
+
+def listed(portal: Portal, course: str) -> ExperimentList:
+    """The newest experiments of a course that you may see."""
+    return read(ExperimentList, portal.plain(f"{_PATH}?{urlencode({'course': course})}"))
 
 
 def kernel_text(portal: Portal, on_server: OnServer) -> str:

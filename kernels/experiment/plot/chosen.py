@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
+from kernels.counters import COUNTERS
 from kernels.experiment.plot.charts import (
     bar_chart,
     line_axes,
@@ -18,8 +19,8 @@ from kernels.experiment.plot.charts import (
 )
 from kernels.experiment.plot.heat_map import heat_map
 from kernels.experiment.plot.model import KERNEL, Kind, NoPlot, Plot, Request, axis_values
-from kernels.experiment.plot.series import all_varied, check_axes, check_values
-from kernels.experiment.quantities import NoSuchQuantity, quantity
+from kernels.experiment.plot.series import all_varied, check_axes, check_values, short_kernels
+from kernels.experiment.quantities import QUANTITIES, NoSuchQuantity, Quantity, quantity
 from kernels.experiment.result import PointResult
 from kernels.verdict import Verdict
 
@@ -35,19 +36,39 @@ _CHARTS: Mapping[Kind, Callable[[Results, Request], Plot]] = {
 }
 _FEW = 3
 """An axis with at most so many values gets bars."""
+_LOOKED_AT = 100
+"""Results in which a quantity must have a value to be offered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a plot of some results can show. axes: the kernels among them, if there are several."""
+
+    axes: tuple[str, ...]
+    quantities: tuple[Quantity, ...]
+
+
+def choices(results: Results) -> Choices:
+    """The axes and quantities to choose from. A quantity that is 0 at all points isn't offered."""
+    accepted = _accepted(results)
+    some = accepted[:: max(1, len(accepted) // _LOOKED_AT)]
+    counters = (name for name in COUNTERS if not name.startswith("ptx_") and name != "global_load_requests")
+    every = map(quantity, (*QUANTITIES, "energy", *counters))
+    return Choices(tuple(all_varied(results)), tuple(what for what in every if any(map(what.of, some))))
 
 
 def plot(results: Results, request: Request) -> Plot:
     """The plot of accepted points; raises NoPlot, or NoSuchQuantity for a quantity's name."""
+    results, kernels = short_kernels(results)
     accepted = _accepted(results)
     if not accepted:
         raise NoPlot("No point of this experiment is accepted, so there is nothing to draw.")
     kind = request.kind or _kind(results, request)
     if kind is Kind.HEATMAP:
-        return heat_map(results, request)
+        return replace(heat_map(results, request), kernels=kernels)
     if kind is Kind.LINE and request.panels:
         kind = Kind.MULTIPLES
-    return _CHARTS[kind](accepted, request)
+    return replace(_CHARTS[kind](accepted, request), kernels=kernels)
 
 
 def default_plots(results: Results, wanted: Request | None = None) -> Iterator[Plot]:

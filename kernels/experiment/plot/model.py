@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 
 from kernels.experiment.quantities import Interval, Quantity
@@ -55,7 +55,7 @@ class Request:
         return cls(Kind(table["kind"]) if "kind" in table else None, **names)
 
     def to_plain(self) -> dict[str, str]:
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: str(value) for name, value in given.items() if value}
 
 
@@ -170,6 +170,7 @@ class Chart:
 
     diagonal: whether x and y are the same unit, so that a line shows where they are equal
     left_out: spots that aren't drawn, because there are too many
+    kernels: the full names of kernels that the plot calls A, B and so on
     """
 
     kind: Kind
@@ -180,6 +181,7 @@ class Chart:
     diagonal: bool = False
     roofs: Roofs | None = None
     left_out: int = 0
+    kernels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def series(self) -> list[Series]:
@@ -225,6 +227,7 @@ class HeatMap:
 
     value: the meaning of the colours
     low, high, best: of all values
+    kernels: as in a chart
     """
 
     kind: Kind
@@ -236,6 +239,7 @@ class HeatMap:
     low: float
     high: float
     best: float
+    kernels: Mapping[str, str] = field(default_factory=dict)
 
 
 Plot = Chart | HeatMap

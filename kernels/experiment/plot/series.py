@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from string import ascii_uppercase
 
 from kernels.experiment.plot.model import KERNEL, NoPlot, axis_value, axis_values
 from kernels.experiment.quantities import Quantity
 from kernels.experiment.result import PointResult
+
+_LONGEST_NAME = 23
+"""Of a kernel in a plot; a legend with longer names takes more room than the plot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,23 @@ def all_varied(results: Sequence[PointResult]) -> list[str]:
     """The axes with more than one value, after the kernels if there are several."""
     several = len({result.kernel for result in results}) > 1
     return [KERNEL] * several + varied(results)
+
+
+def short_kernels(results: Sequence[PointResult]) -> tuple[Sequence[PointResult], dict[str, str]]:
+    """The results with a letter for each long name of a kernel, and the full name of each letter."""
+    names = dict.fromkeys(result.kernel for result in results)
+    if len(names) < 2 or max(map(len, names)) <= _LONGEST_NAME:
+        return results, {}
+    long = (name for name in names if len(name) > _LONGEST_NAME)
+    letters = dict(zip(long, _letters(), strict=False))
+    found = [replace(each, kernel=letters.get(each.kernel, each.kernel)) for each in results]
+    return found, {letter: name for name, letter in letters.items()}
+
+
+def _letters() -> Iterator[str]:
+    """A to Z, then AA to ZZ."""
+    yield from ascii_uppercase
+    yield from map("".join, product(ascii_uppercase, repeat=2))
 
 
 def check_axes(results: Sequence[PointResult], *names: str) -> None:

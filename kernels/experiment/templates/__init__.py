@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from kernels.exercise import find_exercise
@@ -42,3 +44,9 @@ def templates() -> tuple[Template, ...]:
 
 def template_files() -> dict[str, Path]:
     return {file.stem: file for file in sorted(FOLDER.glob("*.toml"), key=lambda file: file.stem)}
+
+
+@cache
+def template_kernels() -> Mapping[str, str]:
+    """The text of each kernel of a template, by its file's name."""
+    return {file.name: file.read_text("utf-8") for file in FOLDER.glob("*.cu")}

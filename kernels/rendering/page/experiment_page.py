@@ -13,7 +13,7 @@ from kernels.experiment.plot.model import Chart, Plot, Request
 from kernels.experiment.result import PointResult
 from kernels.rendering.experiment import columns, nothing_measured, point_table, verdicts_text
 from kernels.rendering.page.charts.plot import plot_svg
-from kernels.rendering.page.render import whole_page
+from kernels.rendering.page.render import environment, whole_page
 from kernels.rendering.plot.labels import bases_of, left_out, numbers_of
 
 MOST_ROWS = 2000
@@ -57,7 +57,8 @@ def render_experiment(
             "measured": any(column.basis == "measured" for column in columns(results)),
             "nothing_measured": nothing_measured(results),
             "plots": plot_views(default_plots(results, wanted) if plots is None else plots),
-            "table": point_table(results, MOST_ROWS),
+            "whole": True,
+            "table": point_table(results, MOST_ROWS, wanted.y if wanted is not None else ""),
             "points": len(results),
             "left_out": max(0, len(results) - MOST_ROWS),
         },
@@ -68,6 +69,15 @@ def render_experiment(
 def plot_views(plots: Iterable[Plot]) -> list[PlotView]:
     """The plots for a page, with keys that are unique on it."""
     return [_view(each, f"plot-{number}") for number, each in enumerate(plots, 1)]
+
+
+def plots_part(plots: Iterable[Plot], *, whole: bool = True) -> Markup:
+    """Plots as a part of another page.
+
+    whole: with their numbers, and with what the page's script needs; a page that is replaced now and then has neither
+    """
+    part = environment().get_template("plots.html").render(plots=plot_views(plots), whole=whole)
+    return Markup(part)  # noqa: S704 - the environment escapes
 
 
 def _view(plot: Plot, key: str) -> PlotView:

@@ -18,6 +18,7 @@ from kernels.rendering.findings import informative_findings
 from kernels.rendering.ladder import next_idea
 from kernels.rendering.measurement import GPU_ONLY
 from kernels.rendering.page.cases import cases_view
+from kernels.rendering.page.charts.incorrect_map import incorrect_view
 from kernels.rendering.page.context import context
 from kernels.rendering.page.listing.ptx_view import ptx_view, sass_view
 from kernels.rendering.page.listing.syntax import Piece, coloured
@@ -111,6 +112,7 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
         "listed": analysis.findings not in {(), (first_error(report.findings, report.verdict),)},
         "excerpt": _excerpt(card, source),
         "race": race_view(report),
+        "incorrect": incorrect_view(report),
         "worth": around.worth,
         "key_figures": _key_figures(report, shown),
         "actions": around.actions(card.line),

@@ -87,6 +87,11 @@ def short_name(name: str, most: int) -> str:
     return f"{name[: kept - kept // 2]}…{name[len(name) - kept // 2 :]}"
 
 
+def kernels_of(plot: Plot) -> list[str]:
+    """The full names of kernels that the plot calls by a letter: `A: best-ece408-f26-tiled.cu`."""
+    return [f"{letter}: {name}" for letter, name in plot.kernels.items()]
+
+
 def left_out(chart: Chart) -> str:
     """How many points aren't drawn; "" if all are."""
     drawn = len(chart.marked)

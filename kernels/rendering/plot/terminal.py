@@ -7,6 +7,7 @@ from kernels.experiment.plot.model import Cell, Chart, Grid, HeatMap, Join, Kind
 from kernels.rendering.plot.axes import Axis, axes_of, colours_of
 from kernels.rendering.plot.labels import (
     interval_of,
+    kernels_of,
     left_out,
     limits_text,
     number_of,
@@ -100,6 +101,8 @@ def plot_text(plot: Plot, style: Style) -> str:
         lines = _bars(plot, style)
     else:
         lines = _chart(plot, style)
+    for name in kernels_of(plot):
+        lines += style.wrap(safe(name))
     return "\n".join([heading, *lines])
 
 

@@ -28,7 +28,7 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     """Send queued steps to workers, and queue lost steps again, until SIGTERM or Ctrl-C.
 
     Sends grades to connected learning management systems, and e-mail if TILELAB_SMTP_HOST is set. Removes details of
-    submissions as courses say.
+    submissions as courses say. Sends traces if OTEL_EXPORTER_OTLP_ENDPOINT is set.
 
     Waits while the database or the broker is away, and ends on permanent database errors. You may run several.
 
@@ -43,6 +43,7 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     from server.mail.sender import Mailer
     from server.operations.presence import Presence
     from server.operations.retention import Remover
+    from server.operations.traces import TraceSender
     from worker.contract.broker import connect_redis
     from worker.supervision.heartbeat import Heartbeat
 
@@ -55,6 +56,8 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     senders = {"scores": ScoreSender(engine).run, "retention": Remover(engine).run}
     if settings.mail is not None:
         senders["mail"] = Mailer(engine, settings.mail, settings.public_url).run
+    if settings.traces is not None:
+        senders["traces"] = TraceSender(engine, settings.traces, connect_redis(address)).run
     threads = [
         threading.Thread(target=run, args=(rounds.stop,), name=name, daemon=True) for name, run in senders.items()
     ]

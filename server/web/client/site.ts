@@ -7,6 +7,7 @@
 //   <time datetime="…">                      has a tooltip with the time by this computer's clock, below its own title
 //   <p data-handed-in="KEY">                 the form with this key was submitted: delete its draft
 //   <form data-clear-drafts>                 deletes all drafts, for signing out
+//   <nav data-steps>                         its links with rel="prev" and rel="next" have the keys of a presenter
 //   <fieldset data-scheme>                   remembers the chosen colours
 
 import { rememberScheme } from "./scheme";
@@ -44,6 +45,14 @@ document.addEventListener("submit", (event) => {
   }
   if ("clearDrafts" in form.dataset) dropAllDrafts();
   if ("once" in form.dataset) sendOnce(event, form);
+});
+
+const steps = document.querySelector("[data-steps]");
+const STEPS: Readonly<Record<string, string>> = { ArrowLeft: "prev", PageUp: "prev", ArrowRight: "next", PageDown: "next" };
+if (steps !== null) document.addEventListener("keydown", (event) => {
+  const rel = STEPS[event.key];
+  if (rel === undefined || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+  steps.querySelector<HTMLElement>(`a[rel="${rel}"]`)?.click();
 });
 
 // A page that comes back from the browser's memory may be sent again.

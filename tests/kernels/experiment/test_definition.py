@@ -35,12 +35,12 @@ fits = "Width % TILE_WIDTH == 0 and TILE_WIDTH * TILE_WIDTH <= 256"
 
 
 def test_a_kernel_can_be_a_submission_or_the_best_of_an_assignment():
-    kernels = '["tiled.cu", { submission = "5d2c6e0f" }, { best = "demo/tiled" }]'
+    kernels = '["tiled.cu", { submission = "5d2c6e0f" }, { best = "demo/tiled", label = "the best" }]'
     found = read_definition(FILE.replace('["tiled.cu"]', kernels))
-    assert found.kernels == ("tiled.cu", "submission-5d2c6e0f.cu", "best-demo-tiled.cu")
+    assert found.kernels == ("tiled.cu", "submission-5d2c6e0f.cu", "the best")
     assert {name: each.to_plain() for name, each in found.on_server.items()} == {
         "submission-5d2c6e0f.cu": {"submission": "5d2c6e0f"},
-        "best-demo-tiled.cu": {"best": "demo/tiled"},
+        "the best": {"best": "demo/tiled", "label": "the best"},
     }
     assert from_plain_definition(plain_definition(found)) == found
 

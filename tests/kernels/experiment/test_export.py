@@ -20,7 +20,7 @@ RESULTS = [result(0, 1000.0), result(1), failed(2)]
 
 
 def test_each_point_is_a_row_with_the_same_columns():
-    found = list(rows(RESULTS))
+    found = list(rows(RESULTS)[1])
     assert len({tuple(row) for row in found}) == 1
     assert [row["point"] for row in found] == [0, 1, 2]
     assert [row["param_T"] for row in found] == [1, 2, 4]
@@ -34,7 +34,7 @@ def test_each_point_is_a_row_with_the_same_columns():
 
 def test_a_column_of_numbers_says_what_they_are():
     kinds = ("measured_", "modelled_", "counted_", "param_", "size_")
-    plain = {name for name in next(rows(RESULTS)) if not name.startswith(kinds)}
+    plain = {name for name in next(rows(RESULTS)[1]) if not name.startswith(kinds)}
     assert plain == {
         *("point", "kernel", "tile", "verdict", "finding", "finding_line"),
         *("device", "seconds", "ended", "digest", "ptx_digest"),
@@ -42,7 +42,7 @@ def test_a_column_of_numbers_says_what_they_are():
 
 
 def test_the_interval_of_a_speed_is_around_it():
-    row = next(rows(RESULTS))
+    row = next(rows(RESULTS)[1])
     low, middle, high = (row[f"measured_gflops{end}"] for end in ("_low", "", "_high"))
     assert isinstance(low, float)
     assert isinstance(middle, float)
@@ -57,12 +57,12 @@ def test_csv_reads_back():
     assert [row["param_T"] for row in read] == ["1", "2", "4"]
     assert read[0]["measured_settled"] == "TRUE"
     assert read[1]["measured_settled"] == ""
-    assert to_csv([]) == "\n"
+    assert to_csv([]).count("\n") == 1
 
 
 @pytest.mark.parametrize("results", [RESULTS, []], ids=len)
 def test_json_has_the_rows_with_indents(results):
-    assert "".join(json_parts(results)) == json.dumps(list(rows(results)), indent=1) + "\n"
+    assert "".join(json_parts(results)) == json.dumps(list(rows(results)[1]), indent=1) + "\n"
 
 
 @pytest.mark.parametrize("results", [RESULTS, []], ids=len)

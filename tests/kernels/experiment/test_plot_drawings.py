@@ -12,7 +12,7 @@ import pytest
 
 from kernels.experiment.plot.charts import MOST_SERIES
 from kernels.experiment.plot.chosen import plot
-from kernels.experiment.plot.model import HeatMap, Kind, Plot, Request, Scale
+from kernels.experiment.plot.model import Chart, HeatMap, Kind, Plot, Request, Scale
 from kernels.experiment.quantities import quantity
 from kernels.rendering.page import render
 from kernels.rendering.page.charts import marks
@@ -213,6 +213,16 @@ def test_long_names_are_whole_and_inside_the_picture(kind, long):
             assert float(line.get("x", "0")) + 7.2 * len(line.text or "") <= WIDTH
             assert float(line.get("y", "0")) <= high
     assert len({key.get("data-name") for key in keys}) == len(keys)
+
+
+def test_kernels_with_long_names_get_letters_with_a_key():
+    results = [replace(each, kernel=f"{each.kernel[:1]}-{'x' * (60 * (each.params['Y'] - 1))}") for each in BLOCKS]
+    made = plot(results, Request(Kind.BARS, "kernel"))
+    assert dict(made.kernels) == {"A": f"a-{'x' * 60}"}
+    assert {each.name.partition(",")[0] for each in made.spots} == {"a-", "A"} if isinstance(made, Chart) else False
+    drawn = "".join(ET.fromstring(marks.standalone(plot_svg(made))).itertext())
+    assert f"A: a-{'x' * 60}" in drawn
+    assert f"A: a-{'x' * 60}" in plot_text(made, Style(width=100))
 
 
 def test_all_series_of_a_plot_can_be_told_apart():

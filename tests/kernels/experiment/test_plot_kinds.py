@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 
 from kernels.counters import Totals
-from kernels.experiment.plot.chosen import default_plots, plot
+from kernels.experiment.plot.chosen import choices, default_plots, plot
+from kernels.experiment.plot.compared import comparison_plot
 from kernels.experiment.plot.model import Chart, HeatMap, Join, Kind, NoPlot, Request
 from kernels.experiment.plot.series import by_effect, front
 from kernels.experiment.quantities import NoSuchQuantity, origin, quantity
 from kernels.measurement import Clocks
 from kernels.occupancy import Occupancy
+from kernels.rendering.experiment import columns
 from kernels.verdict import Verdict
 from tests.kernels.experiment.made import failed, measured, result
 
@@ -259,3 +261,29 @@ def test_the_plots_of_a_page_have_different_titles():
     assert plots[0] == plot(BLOCKS, wanted)
     titles = [each.title for each in plots]
     assert len(set(titles)) == len(titles)
+
+
+def test_two_experiments_are_two_series_with_a_key():
+    slower = [point(n, 500.0 * x, X=x) for n, x in enumerate((1, 2, 4))]
+    faster = [replace(each, kernel="other.cu") for each in slower[1:]]
+    made = comparison_plot(slower, faster, ("before", "after"), SPEED)
+    assert isinstance(made, Chart)
+    assert [(each.name, len(each.spots)) for each in made.series] == [("A", 3), ("B", 2)]
+    assert made.kernels == {"A": "before", "B": "after"}
+    several = comparison_plot([*slower, *faster], slower, ("before", "after"), SPEED)
+    assert isinstance(several, Chart)
+    assert {each.name for each in several.series} == {"A a.cu", "A other.cu", "B"}
+
+
+def test_a_plot_offers_its_axes_and_the_quantities_with_values():
+    offered = choices(BLOCKS)
+    assert offered.axes == ("X", "Y", "Z")
+    names = [each.name for each in offered.quantities]
+    assert {"gflops", "bound", "occupancy", "loads"} <= set(names)
+    assert not {"shared_conflicts", "global_load_requests", "energy"} & set(names)
+    assert choices([failed(0)]).quantities == ()
+
+
+def test_a_table_begins_with_what_the_experiment_asks_about():
+    assert [each.name for each in columns(BLOCKS, "occupancy")] == ["occupancy", "gflops", "bound", "loads"]
+    assert [each.name for each in columns([failed(0)], "gflops")] == ["bound", "occupancy", "loads"]

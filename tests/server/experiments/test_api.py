@@ -13,7 +13,7 @@ from kernels.experiment.constraint import Constraint
 from kernels.experiment.result import from_json
 from kernels.verdict import Verdict
 from server.courses.models import Role
-from server.experiments import new_experiment
+from server.experiments import estimate, new_experiment
 from server.experiments.access import STARTS
 from server.experiments.quota import EXPERIMENTS_A_DAY
 from tests.server.databases import ON_SQLITE
@@ -65,6 +65,28 @@ def test_a_table_comes_page_by_page_with_its_header(portal: Portal):
     ]
     assert [row["param_TILE_WIDTH"] for row in rows] == ["4", "8", "16", "32"]
     assert "Link" not in portal.get("ina", following).headers
+
+
+def test_a_large_experiment_needs_a_confirmation(portal: Portal, monkeypatch):
+    monkeypatch.setattr(estimate, "LARGE_SECONDS", 0)
+    answer = begin(portal, "ina", Role.INSTRUCTOR)
+    assert (answer.status_code, answer.get_json()["code"]) == (409, "large_experiment")
+    assert begin(portal, "ina", Role.INSTRUCTOR, confirm=True).status_code == 201
+
+
+def test_a_course_lists_the_experiments_that_its_reader_may_see(portal: Portal):
+    mine = begin(portal, "ada").get_json()["id"]
+    theirs = begin(portal, "bob").get_json()["id"]
+    portal.token("ina", Role.INSTRUCTOR)
+
+    def listed(name: str, course: str = "gpu", **more: str) -> list[str]:
+        query = {"course": course, **more}
+        found = portal.get(name, "/api/v1/experiments?" + "&".join(f"{key}={value}" for key, value in query.items()))
+        return [each["id"] for each in found.get_json()["experiments"]]
+
+    assert (listed("ada"), listed("bob"), listed("ina")) == ([mine], [theirs], [theirs, mine])
+    assert listed("ina", before="1") == []
+    assert portal.get("ada", "/api/v1/experiments").status_code == 404
 
 
 def test_axes_of_the_request_replace_those_of_the_file(portal: Portal):

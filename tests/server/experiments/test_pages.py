@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
+from arro3.io import read_parquet
 from sqlalchemy import select
 
 from kernels.exercise import find_exercise, load_exercise
@@ -15,10 +16,21 @@ from kernels.rendering.experiment import NO_POINT_MEASURED, NOTHING_MEASURED
 from kernels.verdict import Verdict
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Role
+from server.experiments import estimate, views
 from server.experiments.models import Experiment, ExperimentState
 from server.submissions.models import Mode
 from tests.server.databases import ON_SQLITE
-from tests.server.experiments.started import KERNEL, TILE, checked, experiment_of, run_all, runner_of, sent, started
+from tests.server.experiments.started import (
+    KERNEL,
+    TILE,
+    checked,
+    experiment_of,
+    finished,
+    run_all,
+    runner_of,
+    sent,
+    started,
+)
 from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
@@ -241,12 +253,92 @@ def test_a_page_says_why_nothing_was_measured(portal: Portal, device: str, verdi
     assert [each for each in (NO_POINT_MEASURED, NOTHING_MEASURED) if each in page] == [said]
 
 
-def test_the_table_can_be_downloaded(portal: Portal):
-    name = started(portal.course, "ada", assignment=portal.course.assignment)
-    run_all(portal.course, runner_of(portal.course), NOW)
-    text = client_of(portal, "ada").page(f"/experiments/{name}/points.csv")
-    assert len(text.splitlines()) == 5
-    assert text.startswith("point,kernel,param_TILE_WIDTH")
+def test_all_results_can_be_downloaded_in_each_format(portal: Portal):
+    name = finished(portal.course, "ada")
+    ada, here = client_of(portal, "ada"), f"/experiments/{name}"
+    csv = ada.page(f"{here}/points.csv")
+    assert (len(csv.splitlines()), csv.startswith("point,kernel,param_TILE_WIDTH")) == (5, True)
+    assert [row["param_TILE_WIDTH"] for row in ada.get(f"{here}/points.json").get_json()] == [4, 8, 16, 32]
+    assert len(ada.get(f"{here}/points.t4.json").get_json()["results"]) == 4
+    assert read_parquet(ada.get(f"{here}/points.parquet").get_data()).read_all()["param_TILE_WIDTH"].to_pylist() == [
+        4, 8, 16, 32,
+    ]  # fmt: skip
+    assert "data-plot" in ada.page(f"{here}/report.html")
+    assert ada.get(f"{here}/plot.png?y=occupancy").get_data().startswith(b"\x89PNG")
+    assert ada.get(f"{here}/points.exe").status_code == 404
+
+
+def test_the_address_chooses_the_plot(portal: Portal):
+    name = finished(portal.course, "ada")
+    ada, here = client_of(portal, "ada"), f"/experiments/{name}"
+    plots = ada.page(here).count("data-plot")
+    page = ada.page(f"{here}?y=occupancy&x=TILE_WIDTH&kind=bars")
+    assert re.findall(r'<h2 id="plot-1">([^<]+?) ?<', page) == ["Occupancy by TILE_WIDTH"]
+    assert page.count("data-plot") == 1 < plots
+    assert f"{here}/plot.svg?kind=bars&amp;y=occupancy&amp;x=TILE_WIDTH" in page
+    for wrong in ("kind=pie", "y=levitation", "x=nothing%00%3Cb%3E", "by=Z", "kind=multiples"):
+        page = ada.page(f"{here}?{wrong}")
+        assert ('id="plot-error"' in page, page.count("data-plot")) == (True, plots), wrong
+        assert ada.get(f"{here}/plot.svg?{wrong}").status_code == 422
+
+
+def test_a_lecture_goes_from_figure_to_figure_and_on_to_what_is_pinned_with_it(portal: Portal):
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    names = [finished(portal.course) for _ in range(2)]
+    for name in names:
+        assert ina.post_form(f"/experiments/{name}/pin", assignment="tiled").status_code == 303
+    bob, address, seen = client_of(portal, "bob"), f"/experiments/{names[0]}/lecture", []
+    while address:
+        page = bob.page(address)
+        assert page.count("data-plot") == 1
+        seen.append(address)
+        address = next(iter(re.findall(r'rel="next" href="([^"]+)"', page)), "")
+    assert seen[-1].startswith(f"/experiments/{names[1]}/lecture")
+    assert len(seen) == len(set(seen)) > 3
+
+
+def test_two_experiments_are_compared(portal: Portal):
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    first, second = finished(portal.course), finished(portal.course, text=TILE.replace("4, 8", "8"))
+    theirs, here = finished(portal.course, "ada"), f"/experiments/{first}/compare"
+    page = ina.page(f"{here}?with={second}&y=occupancy")
+    assert "1 point only in A" in page
+    assert re.findall(r'data-name="([AB])"', page)
+    assert page.partition('id="pairs"')[2].count("<tr>") == 4
+    for wrong in ("with=none", f"with={second}&y=levitation", f"with={second}&y=energy"):
+        assert 'id="with-error"' in ina.page(f"{here}?{wrong}"), wrong
+    bob = client_of(portal, "bob")
+    assert bob.get(here).status_code == 404
+    assert 'class="problem-list"' in client_of(portal, "ada").page(f"/experiments/{theirs}/compare?with={first}")
+
+
+def test_a_large_experiment_starts_after_a_question(portal: Portal, ina: BrowserClient, monkeypatch):
+    monkeypatch.setattr(estimate, "LARGE_POINTS", 4)
+    given = {"definition": TILE.replace("tiled.cu", "mine.cu"), "device_class": "cpu"}
+    answer = ina.post_form("/courses/gpu/experiments/new", **given, files=[(io.BytesIO(KERNEL.encode()), "mine.cu")])
+    page = answer.get_data(as_text=True)
+    assert (answer.status_code, 'name="confirm" value="4"' in page, "judging by" in page) == (409, True, True)
+    assert portal.course.rows(select(Experiment)) == []
+    kept = {"kernel": "mine.cu", "kernel_text": KERNEL.replace("\n", "\r\n")}
+    assert ina.post_form("/courses/gpu/experiments/new", **given, **kept, confirm="3").status_code == 409
+    assert ina.post_form("/courses/gpu/experiments/new", **given, **kept, confirm="4").status_code == 303
+    plan = portal.course.row(select(Experiment.plan))
+    assert plan["kernels"] == [["mine.cu", KERNEL]]
+
+
+def test_plots_of_a_large_experiment_are_a_sample(portal: Portal, monkeypatch):
+    monkeypatch.setattr(views, "MOST_DRAWN", 20)
+    monkeypatch.setattr(views, "MOST_LISTED", 10)
+    text = TILE.replace("[4, 8, 16, 32]", '16\nWidth = "16:1600:+16"')
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    name = finished(portal.course, text=text)
+    here = f"/experiments/{name}"
+    page = ina.page(here)
+    (drawn,) = re.findall(r'id="sample">The plots show a sample of (\d+) of 100 results', page)
+    assert 10 <= int(drawn) <= 30
+    assert "Verdicts: 100 accepted." in page
+    assert (page.count("<td>accepted</td>"), f"{here}?after=9" in page) == (10, True)
+    assert len(ina.page(f"{here}/points.csv").splitlines()) == 101
 
 
 def test_a_student_sees_their_own_and_shared_ones_in_the_list(portal: Portal):

@@ -30,6 +30,7 @@ def test_an_experiment_is_submitted_awaited_fetched_and_exported(server: Server,
     made = json.loads(done.out)
     assert (made["points"], made["state"]) == (4, "running")
     assert "0 of 4 points" in student.tilelab("experiment", "status", made["id"]).out
+    assert f"{made['id']}  running" in student.tilelab("experiment", "list").out
     run_all(server.course, runner_of(server.course))
     waited = student.tilelab("experiment", "status", f"{server.url}/experiments/{made['id']}", "--wait", "--json")
     assert json.loads(waited.out)["experiment"]["state"] == "done"

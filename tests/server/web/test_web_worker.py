@@ -252,7 +252,6 @@ def test_a_client_with_more_requests_than_its_threads_waits_for_itself(tmp_path_
 def test_others_at_an_address_get_answers_while_one_client_has_all_its_connections(tmp_path_factory, tmp_path):
     go = tmp_path / "go"
     threads = OPEN_OF_ADDRESS - 2
-    limits = {"threads": threads + 1, "of_client": threads, "held_back_seconds": 60.0}
     with _bare(tmp_path_factory, *PATIENT, threads=threads + 1, of_client=threads) as port, ExitStack() as opened:
         asked = [opened.enter_context(_sent(port, _greedy(f"/wait?{go}"))) for _ in range(threads)]
         held_back = [opened.enter_context(_sent(port, _greedy(f"/wait?{go}"))) for _ in range(2)]

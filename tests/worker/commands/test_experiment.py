@@ -16,6 +16,7 @@ from arro3.io import read_parquet
 from click.testing import CliRunner, Result
 
 from kernels.experiment.export import rows
+from kernels.experiment.parquet import to_parquet
 from tests.kernels.experiment.made import failed, result
 from tests.worker.experiment import runs
 from worker.commands.experiment.local_run import _about, _Told
@@ -23,7 +24,6 @@ from worker.commands.progress import Progress
 from worker.commands.root import Exit, tilelab
 from worker.experiment import run as running
 from worker.experiment.folder import Folder
-from worker.experiment.parquet import to_parquet
 
 FILE = runs.FILE.replace("Width = [16, 32]\n", "").replace("Width % ", "64 % ")
 
@@ -95,7 +95,7 @@ def test_parquet_has_the_rows_with_their_types(tmp_path, folder):
     file = tmp_path / "my.parquet"
     assert called("export", folder, "--format", "parquet", "-o", file).exit_code == Exit.ACCEPTED
     read = read_parquet(file).read_all()
-    found = list(rows(Folder(folder).results()))
+    found = list(rows(Folder(folder).results())[1])
     assert read.column_names == list(found[0])
     for name in read.column_names:
         values, wanted = read[name].to_pylist(), [row[name] for row in found]
@@ -309,6 +309,14 @@ def test_compare_says_whether_a_difference_is_shown(folder):
     assert json.loads(called("compare", folder, folder, "--y", "loads", "--json").stdout)["basis"] == "counted"
     assert "T=1" in called("compare", folder, folder).stdout
     assert called("compare", folder, folder, "--y", "levitation").exit_code == Exit.WRONG_USE
+
+
+def test_compare_draws_both(folder, tmp_path):
+    picture = tmp_path / "both.svg"
+    assert called("compare", folder, folder, "-o", picture).exit_code == Exit.ACCEPTED
+    drawn = "".join(ET.fromstring(picture.read_text()).itertext())
+    assert (f"A: {folder}" in drawn, f"B: {folder}" in drawn) == (True, True)
+    assert called("compare", folder, folder, "-o", tmp_path / "both.html").exit_code == Exit.WRONG_USE
 
 
 def test_plot_writes_a_picture(folder, tmp_path):

@@ -15,6 +15,7 @@ _VERBS: Mapping[str, str] = {
     "export": "Write the results as CSV, JSON, Parquet or T4.",
     "fetch": "Fetch the results of a server's experiment into a folder.",
     "import": "Read a cache file of Kernel Tuner into a folder.",
+    "list": "List the experiments on a course's server.",
     "plot": "Draw a quantity over an axis as SVG.",
     "repeat": "Run an experiment again, and check whether its figures agree.",
     "retry": "Run again what ended in a system error on a server.",
@@ -28,9 +29,10 @@ _VERBS: Mapping[str, str] = {
 _ELSEWHERE: Mapping[str, tuple[str, str]] = {
     "import": ("import_cache", "import_cache"),  # a module can't have this name
     "cancel": ("status", "cancel"),
+    "list": ("list", "list_"),
     "retry": ("status", "retry"),
 }
-"""Verbs with another module: its name, and the command's."""
+"""Verbs with another module or name: the module's, and the command's."""
 
 
 class ExperimentVerbs(Verbs):

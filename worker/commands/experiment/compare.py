@@ -2,19 +2,25 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 
+if TYPE_CHECKING:
+    from kernels.experiment.quantities import Quantity
+    from worker.commands.experiment.saved_experiment import Opened
+
 
 @click.command(epilog="Exit code: 0 compared, 2 wrong use.")
 @click.argument("first", metavar="FIRST", type=click.Path(path_type=Path))
 @click.argument("second", metavar="SECOND", type=click.Path(path_type=Path))
 @click.option("--y", "name", help="What to compare: gflops, bound, loads, occupancy or a counter.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="SVG or PNG file for a plot of both.")
 @answering("Print all pairs and the ratio as one JSON object.")
-def compare(first: Path, second: Path, name: str | None) -> Answer:
+def compare(first: Path, second: Path, name: str | None, output: Path | None) -> Answer:
     """Compare two folders: SECOND over FIRST, for each point that both have.
 
     By default, the measured speeds are compared. If nothing was measured, the speeds of light are.
@@ -23,6 +29,7 @@ def compare(first: Path, second: Path, name: str | None) -> Answer:
     Examples:
       tilelab experiment compare before after
       tilelab experiment compare before after --y loads
+      tilelab experiment compare before after -o both.svg
     """
     from kernels.evidence import Basis
     from kernels.experiment.comparison import compare as compared
@@ -38,6 +45,8 @@ def compare(first: Path, second: Path, name: str | None) -> Answer:
     found = compared(one.results, other.results, what)
     if not found.pairs:
         raise WrongUse(f"{first} and {second} have no point in common.")
+    if output is not None:
+        _draw(output, one, other, what)
     data = {
         "quantity": what.name,
         "basis": what.basis.value,
@@ -47,3 +56,18 @@ def compare(first: Path, second: Path, name: str | None) -> Answer:
         "pairs": [{**to_plain(pair), "differs": pair.differs} for pair in found.pairs],
     }
     return Answer(data, lambda: comparison_text(found, (str(first), str(second)), style_of(sys.stdout)))
+
+
+def _draw(output: Path, one: Opened, other: Opened, what: Quantity) -> None:
+    from kernels.experiment.plot.compared import comparison_plot
+    from kernels.experiment.plot.model import NoPlot
+    from worker.commands.experiment.plot import PICTURES, check_ending
+    from worker.commands.experiment.saved_experiment import write
+
+    check_ending(output, PICTURES)
+    names = f"{one.folder.path}", f"{other.folder.path}"
+    try:
+        drawn = comparison_plot(one.results, other.results, names, what)
+    except NoPlot as error:
+        raise WrongUse(str(error)) from error
+    write("--output", output, [PICTURES[output.suffix](drawn)])

@@ -34,7 +34,7 @@ def export(folder: Path, kind: str, output: Path | None) -> None:
         raise WrongUse("--format parquet: this format isn't text. Name a file with -o.")
     found = opened(folder)
     if kind == "parquet" and output is not None:
-        from worker.experiment.parquet import to_parquet
+        from kernels.experiment.parquet import to_parquet
 
         write("--output", output, [to_parquet(found.results)])
     elif kind == "t4":

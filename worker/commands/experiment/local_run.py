@@ -104,12 +104,12 @@ def answer(manifest: Manifest, results: list[PointResult], folder: Folder) -> An
     from worker.commands.terminal import style_of
 
     failed = any(result.verdict is Verdict.SYSTEM_ERROR for result in results)
-    name = manifest.definition["experiment"]["name"]
+    name, asked = manifest.definition["experiment"]["name"], manifest.definition.get("plot", {}).get("y", "")
     tuning = folder.tuning()
 
     def text() -> str:
         style = style_of(sys.stdout)
-        said = [results_text(name, results, manifest.points, style), f"The folder is {folder.path}."]
+        said = [results_text(name, results, manifest.points, style, asked), f"The folder is {folder.path}."]
         if tuning is not None:
             said.insert(1, "\n".join(style.wrap(tuning_text(tuning, results))))
         return "\n\n".join(said)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,8 +44,8 @@ def plot(folder: Path, kind: str | None, x: str, y: str, by: str, panels: str, o
     from kernels.experiment.quantities import NoSuchQuantity
     from worker.commands.experiment.saved_experiment import opened, write
 
-    if output is not None and output.suffix not in _WRITERS:
-        raise WrongUse(f"--output {output}: choose a name that ends in {', '.join(_WRITERS)}.")
+    if output is not None:
+        check_ending(output, [*PICTURES, ".html"])
     found = opened(folder)
     try:
         request = Request(Kind(kind) if kind else None, x, y, by, panels)
@@ -57,8 +57,13 @@ def plot(folder: Path, kind: str | None, x: str, y: str, by: str, panels: str, o
     if output is None:
         click.echo(_text(drawn))
     else:
-        write("--output", output, [_WRITERS[output.suffix](found, drawn)])
+        write("--output", output, [_html(found, drawn) if output.suffix == ".html" else PICTURES[output.suffix](drawn)])
     leave(Exit.ACCEPTED)
+
+
+def check_ending(output: Path, endings: Iterable[str]) -> None:
+    if output.suffix not in endings:
+        raise WrongUse(f"--output {output}: choose a name that ends in {', '.join(endings)}.")
 
 
 def _text(drawn: Plot) -> str:
@@ -68,19 +73,6 @@ def _text(drawn: Plot) -> str:
     return plot_text(drawn, style_of(sys.stdout))
 
 
-def _svg(found: Opened, drawn: Plot) -> bytes:
-    from kernels.rendering.page.charts.marks import standalone
-    from kernels.rendering.page.charts.plot import plot_svg
-
-    return standalone(plot_svg(drawn)).encode()
-
-
-def _png(opened: Opened, drawn: Plot) -> bytes:
-    from kernels.rendering.plot.png import png
-
-    return png(_svg(opened, drawn).decode())
-
-
 def _html(opened: Opened, drawn: Plot) -> bytes:
     from kernels.rendering.page.experiment_page import render_experiment
     from worker.commands.experiment.local_run import facts
@@ -88,4 +80,18 @@ def _html(opened: Opened, drawn: Plot) -> bytes:
     return render_experiment(opened.manifest.definition, opened.results, facts(opened.manifest), [drawn]).encode()
 
 
-_WRITERS: Mapping[str, Callable[[Opened, Plot], bytes]] = {".svg": _svg, ".png": _png, ".html": _html}
+def _svg(drawn: Plot) -> bytes:
+    from kernels.rendering.page.charts.marks import standalone
+    from kernels.rendering.page.charts.plot import plot_svg
+
+    return standalone(plot_svg(drawn)).encode()
+
+
+def _png(drawn: Plot) -> bytes:
+    from kernels.rendering.plot.png import png
+
+    return png(_svg(drawn).decode())
+
+
+PICTURES: Mapping[str, Callable[[Plot], bytes]] = {".svg": _svg, ".png": _png}
+"""The formats of a plot, by the ending of a file's name."""

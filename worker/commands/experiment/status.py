@@ -47,11 +47,12 @@ def status(id: str, wait: bool) -> Answer:  # noqa: A002 - the argument's name
         else ""
     )
     search = f"{safe(found.search)}\n\n" if found.search else ""
+    asked_about = found.definition.get("plot", {}).get("y", "")
     paused = f" It pauses until {found.paused_until[:16]} UTC." if found.paused_until else ""
     return Answer(
         lambda: {"experiment": to_plain(found), "points": [to_json(result) for result in results]},
         lambda: (
-            f"{results_text(found.name, results, found.points, style_of(sys.stdout))}\n\n"
+            f"{results_text(found.name, results, found.points, style_of(sys.stdout), asked_about)}\n\n"
             f"{search}The experiment is {found.state}.{failed}{paused}\n{page}"
         ),
     )

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ from worker.commands.portal.connection import EXITS, portal
 from worker.commands.root import WrongUse
 
 if TYPE_CHECKING:
+    from worker.client.experiments import Experiment, NewExperiment
     from worker.client.portal import Portal
 
 _MOST_BYTES = 100_000
@@ -24,6 +27,7 @@ _LARGEST_KERNEL = 64 * 2**10
 @click.option("--exercise", "-e", help="The assignment or exercise of a .cu file.  [default: tiled]")
 @click.option("--device-class", help="Measure on this device class; cpu for none.")
 @click.option("--pause-before-deadlines", is_flag=True, help="Start no point in the 2 hours before a deadline.")
+@click.option("--yes", is_flag=True, help="Start a large experiment without a question.")
 @answering("Print the experiment as one JSON object.")
 def submit(
     file: Path,
@@ -32,6 +36,7 @@ def submit(
     exercise: str | None,
     device_class: str | None,
     pause_before_deadlines: bool,
+    yes: bool,
 ) -> Answer:
     """Start the experiment of FILE on your course's server: a TOML file, or a .cu file with axes.
 
@@ -47,7 +52,7 @@ def submit(
     """
     from kernels.rendering.text_safety import safe
     from kernels.wire import to_plain
-    from worker.client.experiments import NewExperiment, start
+    from worker.client.experiments import NewExperiment
     from worker.commands.experiment.device_axis import device_axis, without_devices
 
     definition, kernels = _read(file, exercise)
@@ -63,9 +68,10 @@ def submit(
     made = []
     as_json = click.get_current_context().params["as_json"]
     with portal() as asked:
-        name = course or _only_course(asked)
+        name = course or only_course(asked)
         for each in classes or (device_class,):
-            made.append(start(asked, NewExperiment(name, definition, kernels, axes, each, pause_before_deadlines)))
+            new = NewExperiment(name, definition, kernels, axes, each, pause_before_deadlines, yes)
+            made.append(_started(asked, new))
             if classes or not as_json:  # at once, because the next class may be refused
                 page = f"{asked.url}/experiments/{safe(made[-1].id)}"
                 click.echo(
@@ -75,6 +81,22 @@ def submit(
                 )
     plain = [to_plain(each) for each in made]
     return Answer({"experiments": plain} if classes else plain[0], "")
+
+
+def _started(asked: Portal, new: NewExperiment) -> Experiment:
+    """Start it, and ask before a large one."""
+    from worker.client.errors import NotDone
+    from worker.client.experiments import start
+
+    try:
+        return start(asked, new)
+    except NotDone as error:
+        if error.code != "large_experiment":
+            raise
+        text = str(error)
+    if sys.stdin.isatty() and click.confirm(f"{text} Start it?", err=True):
+        return start(asked, replace(new, confirm=True))
+    raise WrongUse(f"{text} Add --yes to start it.")
 
 
 def _devices(definition: str) -> tuple[str, ...]:
@@ -137,7 +159,7 @@ def _text(file: Path, most: int) -> str:
         raise WrongUse(f"{file}: the file isn't UTF-8 text.") from error
 
 
-def _only_course(asked: Portal) -> str:
+def only_course(asked: Portal) -> str:
     from kernels.rendering.text_safety import safe
 
     active = [course.slug for course in asked.me().courses if not course.archived]

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from kernels.experiment.plot.model import Cell, Grid, HeatMap
 from kernels.rendering.page.charts import marks, svg
 from kernels.rendering.plot.axes import colours_of
-from kernels.rendering.plot.labels import cell_texts, description, number_of, short_name, title_of, value_of
+from kernels.rendering.plot.labels import cell_texts, description, kernels_of, number_of, short_name, title_of, value_of
 
 _WIDTH = 720
 _LEFT, _TOP, _RIGHT = 84, 34, 16
@@ -36,8 +36,9 @@ def heat_map_svg(plot: HeatMap, identity: str) -> Markup:
         body += _grid(plot, grid, (left, top, wide, high), texts)
     bottom = _TOP + each_high * math.ceil(len(plot.grids) / columns)
     body.append(_legend(plot, bottom + 14))
+    names, height = svg.lines(kernels_of(plot), round(bottom + _LEGEND), _WIDTH)
     return svg.figure(
-        identity, plot.title, description(plot), "".join(body), _WIDTH, round(bottom + _LEGEND), kind="chart plot heat"
+        identity, plot.title, description(plot), "".join(body) + names, _WIDTH, height, kind="chart plot heat"
     )
 
 

@@ -14,6 +14,7 @@ from kernels.rendering.page.charts.heat_map import heat_map_svg
 from kernels.rendering.plot.axes import Axis, axes_of
 from kernels.rendering.plot.labels import (
     description,
+    kernels_of,
     left_out,
     number_of,
     peak_text,
@@ -99,7 +100,8 @@ def plot_svg(plot: Plot, identity: str = "chart", width: int = WIDTH) -> Markup:
         return heat_map_svg(plot, identity)
     body, height = _panels(plot) if len(plot.panels) > 1 else _single(plot, width)
     said = " ".join(part for part in (description(plot), left_out(plot)) if part)
-    return svg.figure(identity, plot.title, said, "".join(body), width, height, kind="chart plot")
+    names, height = svg.lines(kernels_of(plot), height, width)
+    return svg.figure(identity, plot.title, said, "".join(body) + names, width, height, kind="chart plot")
 
 
 def _single(chart: Chart, width: int) -> tuple[list[str], int]:

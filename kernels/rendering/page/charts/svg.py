@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from markupsafe import Markup
 
 from kernels.rendering.text_safety import safe
+
+_WIDEST_LETTER = 9.0
+"""Of a name; most are narrower."""
 
 
 def figure(
@@ -49,6 +53,13 @@ def parts(shares: Sequence[tuple[str, float]]) -> Markup:
 def text(x: float, y: float, content: str, *, kind: str = "", anchor: str = "start") -> str:
     look = f' class="{kind}"' if kind else ""
     return f'<text x="{_number(x)}" y="{_number(y)}" text-anchor="{anchor}"{look}>{words(content)}</text>'
+
+
+def lines(texts: Iterable[str], top: int, width: int) -> tuple[str, int]:
+    """Texts one below the other, in several lines if they are long, and where they end."""
+    found = [part for each in texts for part in textwrap.wrap(each, int((width - 32) / _WIDEST_LETTER))]
+    drawn = "".join(text(16, top + 16 * number, part) for number, part in enumerate(found, 1))
+    return drawn, top + 16 * len(found) + (8 if found else 0)
 
 
 def line(kind: str, *points: tuple[float, float]) -> str:

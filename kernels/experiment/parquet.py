@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 
 from arro3.core import Array, DataType, Field, RecordBatch, Schema, Table
 from arro3.io import write_parquet
 
-from kernels.experiment.export import Row, column_types, rows
+from kernels.experiment.export import Row, rows
 from kernels.experiment.result import PointResult
 
 _TYPES: Mapping[type, DataType] = {
@@ -23,11 +23,11 @@ _TYPES: Mapping[type, DataType] = {
 _AT_ONCE = 1000
 
 
-def to_parquet(results: Sequence[PointResult]) -> bytes:
+def to_parquet(results: Iterable[PointResult]) -> bytes:
     """The rows of `kernels.experiment.export`. A moment is a timestamp in UTC."""
-    types = column_types(results)
+    types, found = rows(results)
     schema = Schema([Field(name, _TYPES[kind]) for name, kind in types.items()])
-    batches = list(_batches(rows(results), types, schema))
+    batches = list(_batches(found, types, schema))
     out = io.BytesIO()
     write_parquet(Table.from_batches(batches, schema=schema), out, compression="zstd(3)")
     return out.getvalue()
