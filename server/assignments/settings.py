@@ -16,6 +16,7 @@ from server.acts.field import Asked, changes, outside_limits, store, stored
 from server.audit.service import note
 from server.courses.models import Assignment, Counts, SpeedBy
 from server.courses.titles import title_line, title_mistake
+from server.exercises.stored import similar_percent
 from server.fields import Range
 from server.grades.points import LONGEST_TIERS, TierError, read_tiers, wrong_tiers
 from server.standings.board_query import wrong_columns
@@ -23,12 +24,18 @@ from server.standings.service import freeze
 from server.submissions.models import Submission
 
 MOST_POINTS = 100_000
+SHARES = (50, 60, 70, 80, 90)
+"""Shares in % from which two submissions can count as similar."""
+
 _WEEK = 7 * 86_400
 _DEADLINES = frozenset({"due_at", "closes_at", "opens_at"})
 _COUNTS = (("best", "The best"), ("last", "The last"), ("chosen", "The student’s choice"))
 _SPEEDS = (
     ("", "None: speed earns no points"), ("gflops", "GFLOPS"), ("gbps", "GB/s"), ("cublas", "% of cuBLAS"),
     ("rung", "Rung of the ladder"),
+)  # fmt: skip
+_SIMILAR = (
+    ("", "Proposed for the exercise"), ("0", "Not compared"), *((str(share), f"From {share} %") for share in SHARES),
 )  # fmt: skip
 _SORTS = (
     ("", "Rank"), ("time", "Median time, shortest first"), ("-time", "Median time, longest first"),
@@ -121,6 +128,11 @@ class AssignmentSettings:
         "Edit on request", "A result says what is wrong and where. Students press a button to see the edit.",
         option="--edit-on-request/--edit-at-once", help="Show the edit after a mistake on request only, or at once.",
     )] = False
+    similar_percent: Annotated[int | None, Asked(
+        "Similar submissions", "Which pairs course staff see. Identical files are reported unless nothing is compared.",
+        choices=_SIMILAR, none="proposed", metavar="PERCENT",
+        help="Share from which submissions are similar, in %; 0 to compare none.",
+    )] = None
     blind: Annotated[bool, Asked(
         "Grade blind", "Staff grade by the rubric without names. Other staff pages still show them.",
         option="--blind/--named", help="Hide names while grading by the rubric, or show them.",
@@ -147,11 +159,17 @@ def setting_of(assignment: Assignment) -> AssignmentSettings:
 def put_settings(session: Session, assignment: Assignment, setting: AssignmentSettings) -> None:
     """Store the settings, and freeze the leaderboards if that moment changed."""
     frozen_before = assignment.board_frozen_at
-    store(replace(setting, board_frozen_at=frozen_before), assignment)
+    store(replace(_proposed(session, assignment, setting), board_frozen_at=frozen_before), assignment)
     session.flush()
     if setting.board_frozen_at != frozen_before:
         freeze(session, assignment, setting.board_frozen_at)
     session.flush()
+
+
+def _proposed(session: Session, assignment: Assignment, setting: AssignmentSettings) -> AssignmentSettings:
+    if setting.similar_percent is not None:
+        return setting
+    return replace(setting, similar_percent=similar_percent(session, assignment.exercise))
 
 
 def wrong_settings(setting: AssignmentSettings) -> dict[str, str]:
@@ -160,6 +178,9 @@ def wrong_settings(setting: AssignmentSettings) -> dict[str, str]:
     if wrong := title_mistake(setting.title):
         found["title"] = wrong
     found |= wrong_columns(setting.board_columns, setting.board_sort) | _tiers(setting) | _order(setting)
+    if setting.similar_percent not in {None, 0, *SHARES}:
+        shares = ", ".join(str(share) for share in SHARES)
+        found["similar_percent"] = f"Similar submissions must be one of 0, {shares}, or empty."
     return found | dict(outside_limits(setting))
 
 
@@ -200,7 +221,7 @@ def _change(session: Session, on: Target, actor: Person | None, setting: Assignm
     The audit marks a deadline that moves after the opening, with the number of students who had submitted.
     """
     now, assignment = datetime.now(UTC), on.assignment
-    was = setting_of(assignment)
+    was, setting = setting_of(assignment), _proposed(session, assignment, setting)
     changed = changes(was, setting)
     if not changed:
         return changed

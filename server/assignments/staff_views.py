@@ -10,7 +10,8 @@ from functools import partial
 from flask import Response, render_template, request
 from sqlalchemy.orm import Session
 
-from kernels.exercise import Exercise, list_exercises
+from kernels.exercise import Exercise
+from kernels.exercise.catalogue import Level, catalogue, catalogue_entries
 from server.accounts.access import nothing_here
 from server.acts.act import Target, assignment_target
 from server.acts.by_form import change_by_form, form_now, note_mistakes, read_values, typed_values
@@ -25,7 +26,7 @@ from server.courses.local_time import zone_named
 from server.courses.models import Assignment, Extension, Role
 from server.courses.models import Exercise as ExerciseRow
 from server.courses.service import CourseError, Terms, find_assignment
-from server.courses.staff_pages import Desk, acting, back, desk_of, mistakes_noted, staff, the_course
+from server.courses.staff_pages import Desk, acting, asked, back, desk_of, mistakes_noted, staff, the_course
 from server.exercises.service import newer_version, newest_content, offered
 from server.exercises.stored import read_content
 from server.fleet.service import device_classes
@@ -57,12 +58,13 @@ class AssignmentsPage:
 class NewPage:
     """The form for a new assignment.
 
+    levels: the exercises that come with Tilelab
     own: the newest versions of the course's own exercises
     """
 
     desk: Desk
     form: Form
-    exercises: tuple[Exercise, ...]
+    levels: Sequence[Level]
     own: tuple[Exercise, ...]
     classes: list[tuple[str, str]]
     zone: str
@@ -107,7 +109,9 @@ def show_assignments(slug: str) -> str:
 def new_assignment(slug: str) -> str:
     """Show the form for a new assignment."""
     course = instructor_of(slug)
-    return _new(course, filled(typed_values(AssignmentSettings(), zone_named(course.time_zone))))
+    form = filled(typed_values(AssignmentSettings(), zone_named(course.time_zone)))
+    form.values["exercise"] = asked("exercise")
+    return _new(course, form)
 
 
 @staff.post("/assignments")
@@ -117,7 +121,7 @@ def set_assignment(slug: str) -> str | Response | tuple[str, int]:
     form = sent(*SETTINGS.by_name, *_TERMS)
     with site().readers.begin() as session:
         own = offered(session, course.course_id)
-    known = {exercise.name: exercise for exercise in _exercises()} | {
+    known = {name: entry.exercise for name, entry in catalogue_entries().items()} | {
         f"{OWN}{name}": exercise for name, exercise in own.items()
     }
     chosen = known.get(form["exercise"])
@@ -220,12 +224,8 @@ def _new(course: Membership, form: Form) -> str:
     classes = [("", "None: not measured")]
     classes += [(name, f"{known.get(name, name)} · available") for name in sorted(measured)]
     classes += [(name, title) for name, title in known.items() if name not in measured]
-    page = NewPage(desk_of(course, "assignment"), form, _exercises(), mine, classes, course.time_zone)
+    page = NewPage(desk_of(course, "assignment"), form, catalogue(), mine, classes, course.time_zone)
     return render_template("assignments/new_assignment.html", page=page, fields=SETTINGS.fields, own_prefix=OWN)
-
-
-def _exercises() -> tuple[Exercise, ...]:
-    return list_exercises()
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,9 @@ def count_copies(session: Session, assignments: Iterable[int]) -> Mapping[int, i
     query = (
         select(ExactCopy.assignment_id, func.count(copy.source_digest.distinct()))
         .join(copy, copy.id == ExactCopy.submission_id)
-        .where(ExactCopy.assignment_id.in_(assignments), _by_student(copy), copy.source_digest != NO_SOURCE)
+        .join(Assignment, Assignment.id == ExactCopy.assignment_id)
+        .where(ExactCopy.assignment_id.in_(assignments), Assignment.similar_percent > 0)
+        .where(_by_student(copy), copy.source_digest != NO_SOURCE)
         .where(earliest < copy.id, ~exists().where(looked))
         .group_by(ExactCopy.assignment_id)
     )

@@ -1,4 +1,4 @@
-"""Pairs of similar submissions that course staff looked at and found fine.
+"""Cases of similar submissions that course staff looked at and found fine, stored as pairs with the first one.
 
 A pair is of two submissions, so a new submission of either student shows again.
 """
@@ -17,7 +17,7 @@ from server.accounts.models import Person
 from server.acts.act import Act, Nothing, Target
 from server.acts.field import Asked
 from server.audit.service import note
-from server.copies.similar import Group, Similar, Work
+from server.copies.similar import Similar, Work, other_assignments
 from server.courses.models import Assignment
 from server.courses.service import CourseError
 from server.fields import Text
@@ -38,12 +38,12 @@ class Looked:
     mark: LookedAtPair
 
 
-def marks_of(session: Session, assignment: Assignment) -> Mapping[Pair, LookedAtPair]:
-    """The pairs of an assignment that course staff looked at."""
+def marks_of(session: Session, *assignments: Assignment) -> Mapping[Pair, LookedAtPair]:
+    """The pairs with a submission to one of these assignments that course staff looked at."""
     query = (
         select(LookedAtPair)
         .join(Submission, Submission.id == LookedAtPair.left_id)
-        .where(Submission.assignment_id == assignment.id)
+        .where(Submission.assignment_id.in_([one.id for one in assignments]))
         .options(joinedload(LookedAtPair.staff))
     )
     return {(mark.left_id, mark.right_id): mark for mark in session.scalars(query)}
@@ -55,29 +55,16 @@ def mark_of(session: Session, left: Work, right: Work) -> LookedAtPair | None:
 
 
 def fold(found: Similar, marks: Mapping[Pair, LookedAtPair]) -> tuple[Similar, list[Looked]]:
-    """Take marked pairs out. A group goes once all pairs with its first student are marked."""
-    looked: list[Looked] = []
-
-    def left_over(groups: Sequence[Group]) -> tuple[Group, ...]:
-        kept = []
-        for group in groups:
-            first, *others = group.works
-            pairs = [Looked(first, each, marks[_pair(first, each)]) for each in others if _pair(first, each) in marks]
-            if len(pairs) == len(others):
-                looked.extend(pairs)
-            else:
-                kept.append(group)
-        return tuple(kept)
-
-    files, codes = left_over(found.files), left_over(found.codes)
-    pairs = []
-    for pair in found.pairs:
-        mark = marks.get(_pair(pair.left, pair.right))
-        if mark is None:
-            pairs.append(pair)
+    """Take marked cases out. A case goes once all pairs with its first student are marked."""
+    kept, looked = [], []
+    for case in found.cases:
+        first, *others = case.works
+        pairs = [Looked(first, each, marks[_pair(first, each)]) for each in others if _pair(first, each) in marks]
+        if len(pairs) == len(others):
+            looked += pairs
         else:
-            looked.append(Looked(pair.left, pair.right, mark))
-    return replace(found, files=files, codes=codes, pairs=tuple(pairs)), looked
+            kept.append(case)
+    return replace(found, cases=tuple(kept)), looked
 
 
 def _stored(text: str) -> str:
@@ -86,7 +73,7 @@ def _stored(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A pair that is fine. The audit leaves the note out."""
+    """Similar submissions that are fine. The audit leaves the note out."""
 
     note: Annotated[
         str,
@@ -95,34 +82,45 @@ class Mark:
     ] = ""
 
 
-def _mark(session: Session, on: Target, actor: Person | None, given: Mark) -> LookedAtPair:
-    left, right = on.item
-    if left.person_id == right.person_id:
-        raise CourseError("These are two submissions of the same student. Choose two students.")
-    found = mark_of(session, left, right)
-    if found is None:
-        lower, higher = _pair(left, right)
-        found = LookedAtPair(left_id=lower, right_id=higher)
-        session.add(found)
-    found.note, found.looked_at = given.note, datetime.now(UTC)
-    found.looked_by = None if actor is None else actor.id
-    session.flush()
-    _note(session, on, actor, "submission.pair_looked_at")
-    return found
+def _mark(session: Session, on: Target, actor: Person | None, given: Mark) -> None:
+    first, *others = _works(session, on, actor)
+    for each in others:
+        lower, higher = _pair(first, each)
+        found = mark_of(session, first, each)
+        if found is None:
+            found = LookedAtPair(left_id=lower, right_id=higher)
+            session.add(found)
+        found.note, found.looked_at = given.note, datetime.now(UTC)
+        found.looked_by = None if actor is None else actor.id
+        session.flush()
+        _note(session, on, actor, "submission.pair_looked_at", first, each)
 
 
 def _take_back(session: Session, on: Target, actor: Person | None, _: Nothing) -> None:
-    found = mark_of(session, *on.item)
-    if found is None:
+    first, *others = _works(session, on, actor)
+    marked = [each for each in others if mark_of(session, first, each) is not None]
+    if not marked:
         raise CourseError("This pair isn’t marked.")
-    session.delete(found)
-    session.flush()
-    _note(session, on, actor, "submission.pair_taken_back")
+    for each in marked:
+        session.delete(mark_of(session, first, each))
+        session.flush()
+        _note(session, on, actor, "submission.pair_taken_back", first, each)
+
+
+def _works(session: Session, on: Target, actor: Person | None) -> Sequence[Work]:
+    """The works of the case, all of assignments that the actor may compare."""
+    works: Sequence[Work] = on.item
+    if len({work.person_id for work in works}) < len(works):
+        raise CourseError("These are two submissions of the same student. Choose two students.")
+    away = {work.assignment_id for work in works} - {on.assignment.id}
+    if away and not away <= {one.id for one in other_assignments(session, on.assignment, actor)}:
+        raise CourseError("You aren’t course staff in the courses of all these submissions.")
+    return works
 
 
 MARK = Act(asks=Mark, do=_mark, assistants=True)
 TAKE_BACK = Act(asks=Nothing, do=_take_back, assistants=True)
-"""Acts on a pair; the target's item is its two works."""
+"""Acts on a case; the target's item is its works, the first one first."""
 
 
 def _pair(left: Work, right: Work) -> Pair:
@@ -130,6 +128,5 @@ def _pair(left: Work, right: Work) -> Pair:
     return first, second
 
 
-def _note(session: Session, on: Target, actor: Person | None, action: str) -> None:
-    left, right = on.item
+def _note(session: Session, on: Target, actor: Person | None, action: str, left: Work, right: Work) -> None:
     note(session, actor, action, f"submission {left.public_id}", course_id=on.course.id, other=right.public_id)

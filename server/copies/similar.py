@@ -1,26 +1,27 @@
-"""The sources to compare: one submission of each student, and files that several students submitted."""
+"""The sources to compare, and what is equal or similar among them, as groups of students."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
-from sqlalchemy import ColumnElement, Select, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Select, exists, func, or_, select
+from sqlalchemy.orm import Session, joinedload
 
 from kernels.rendering.text_safety import safe_lines
-from kernels.source.similarity.comparison import LEAST_STUDENTS, Comparison, compare
+from kernels.source.similarity.comparison import LEAST_STUDENTS, Comparison, Pair, compare
 from kernels.source.similarity.features import Features, features_of
 from kernels.source.similarity.marks import Mark, marks
 from kernels.source.similarity.statements import read_code
 from server.accounts.models import Person
-from server.courses.models import Assignment, Membership, Role
+from server.courses.models import Assignment, Course, Exercise, Membership, Role
+from server.courses.service import is_staff, role_from, with_role
 from server.database.base import one_of
-from server.exercises.stored import material_of
+from server.exercises.stored import given_code
 from server.grades.grade import grades
 from server.grading.models import NO_SOURCE, Source
 from server.submissions.models import Submission
@@ -28,12 +29,13 @@ from server.submissions.models import Submission
 MOST_GROUPS = 50
 """Identical files that a page lists."""
 
-_CODE = re.compile(r"^```(?:cuda|cpp|c)\b[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+MOST_OTHERS = 10
+"""Assignments of other courses and terms that are compared at once, the newest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A student's submission."""
+    """A student's submission. course: the short name of its course."""
 
     submission_id: int
     public_id: str
@@ -43,39 +45,65 @@ class Work:
     created_at: datetime
     digest: str
     source: str
+    assignment_id: int = 0
+    course: str = ""
 
 
-def works_of(session: Session, assignment: Assignment) -> list[Work]:
+def other_assignments(session: Session, assignment: Assignment, reader: Person | None) -> Sequence[Assignment]:
+    """Assignments with the same exercise in courses of which the reader is staff, the newest first.
+
+    reader: None for the command line
+    """
+    own = assignment.exercise
+    same = Exercise.course_id.is_(None) if own.course_id is None else Exercise.course_id == own.course_id
+    query = (
+        select(Assignment)
+        .join(Exercise, Exercise.id == Assignment.exercise_id)
+        .join(Course, Course.id == Assignment.course_id)
+        .where(Assignment.id != assignment.id, Exercise.name == own.name, or_(Exercise.digest == own.digest, same))
+        .options(joinedload(Assignment.course))
+        .order_by(Assignment.id.desc())
+    )
+    if reader is None:
+        return session.scalars(query.limit(MOST_OTHERS)).all()
+    rows = session.execute(with_role(query, reader.id, Course.id.expression))
+    return [one for one, admin, role in rows if is_staff(role_from(admin, role))][:MOST_OTHERS]
+
+
+def works_of(session: Session, *assignments: Assignment) -> list[Work]:
     """The submission of each student that counts, otherwise the last one or check; by name, without erased people.
 
     Includes dropped students, because others may have their code.
     """
-    students = _students(assignment)
-    counted = {
-        person: grade.counted.entry.submission_id
-        for person, grade in grades(session, [assignment], students)[assignment.id].items()
-        if grade.counted is not None
-    }
-    last = (
-        select(Submission.person_id, func.max(Submission.id))
-        .where(*_with_source(assignment))
-        .group_by(Submission.person_id)
-    )
-    chosen = [counted.get(person, number) for person, number in session.execute(last)]
-    return sorted(_works(session, chosen), key=lambda one: (one.name.casefold(), one.email))
+    chosen: list[int] = []
+    for assignment in assignments:
+        students = _students(assignment)
+        counted = {
+            person: grade.counted.entry.submission_id
+            for person, grade in grades(session, [assignment], students)[assignment.id].items()
+            if grade.counted is not None
+        }
+        last = (
+            select(Submission.person_id, func.max(Submission.id))
+            .where(*_with_source(assignment))
+            .group_by(Submission.person_id)
+        )
+        chosen += [counted.get(person, number) for person, number in session.execute(last)]
+    return sorted(_works(session, chosen), key=lambda one: (one.name.casefold(), one.email, one.submission_id))
 
 
-def work_of(session: Session, assignment: Assignment, public_id: str) -> Work | None:
-    """One submission of a student to this assignment."""
-    number = session.scalar(select(Submission.id).where(Submission.public_id == public_id, *_with_source(assignment)))
+def work_of(session: Session, public_id: str, *assignments: Assignment) -> Work | None:
+    """One submission of a student to one of these assignments."""
+    query = select(Submission.id).where(Submission.public_id == public_id, *_with_source(*assignments))
+    number = session.scalar(query)
     return next(iter(_works(session, [] if number is None else [number])), None)
 
 
-def shared_files(session: Session, assignment: Assignment) -> list[list[Work]]:
+def shared_files(session: Session, *assignments: Assignment) -> list[list[Work]]:
     """Files that several students submitted or checked, also earlier. Each group has one submission of each student."""
-    starter = given_code(session, assignment)[:1]
+    starter = given_code(session, assignments[0].exercise)[:1]
     ours = {hashlib.sha256(text.encode()).hexdigest() for text in starter}
-    mine = _with_source(assignment)
+    mine = _with_source(*assignments)
     several = (
         select(Submission.source_digest)
         .where(*mine, Submission.source_digest.not_in(ours))
@@ -96,19 +124,17 @@ def shared_files(session: Session, assignment: Assignment) -> list[list[Work]]:
     return sorted(groups.values(), key=len)
 
 
-def given_code(session: Session, assignment: Assignment) -> list[str]:
-    """The code that all students got: the starter first, if there is one, and the code in the handout."""
-    material = material_of(session, assignment.exercise)
-    if material is None:
-        return []
-    return [*filter(None, [material.starter]), *_CODE.findall(material.handout.replace("\r\n", "\n"))]
-
-
-def _with_source(assignment: Assignment) -> tuple[ColumnElement[bool], ...]:
-    return (
-        Submission.assignment_id == assignment.id, Submission.person_id.in_(_students(assignment)),
-        Submission.source_digest != NO_SOURCE,
-    )  # fmt: skip
+def _with_source(*assignments: Assignment) -> tuple[ColumnElement[bool], ...]:
+    numbers = [one.id for one in assignments]
+    student = exists().where(
+        Assignment.id == Submission.assignment_id,
+        Membership.course_id == Assignment.course_id,
+        Membership.person_id == Submission.person_id,
+        Membership.role == Role.STUDENT,
+        Person.id == Submission.person_id,
+        Person.erased_at.is_(None),
+    )
+    return Submission.assignment_id.in_(numbers), student, Submission.source_digest != NO_SOURCE
 
 
 def _students(assignment: Assignment) -> Select[int]:
@@ -125,13 +151,18 @@ def _works(session: Session, submissions: Iterable[int]) -> list[Work]:
     query = (
         select(
             Submission.id, Submission.public_id, Person.id, Person.name, Person.email, Submission.created_at,
-            Source.digest, Source.content,
+            Source.digest, Source.content, Assignment.id, Course.slug,
         )
         .join(Person, Person.id == Submission.person_id)
         .join(Source, Source.digest == Submission.source_digest)
+        .join(Assignment, Assignment.id == Submission.assignment_id)
+        .join(Course, Course.id == Assignment.course_id)
         .where(one_of(Submission.id, submissions))
     )  # fmt: skip
-    return [Work(*row[:-1], row[-1].decode("utf-8", "replace")) for row in session.execute(query)]
+    return [
+        Work(*row[:7], row[7].decode("utf-8", "replace"), assignment_id=row[8], course=row[9])
+        for row in session.execute(query)
+    ]
 
 
 def people(works: Sequence[Work]) -> frozenset[int]:
@@ -139,29 +170,35 @@ def people(works: Sequence[Work]) -> frozenset[int]:
 
 
 MOST_PAIRS = 100
-"""Pairs that a page lists."""
+"""Similar pairs that a page groups."""
 
 _FEW = 3
 _FEW_SHARE = 0.02
 
 
+class Kind(StrEnum):
+    """What is the same in a case."""
+
+    FILE = "file"
+    CODE = "code"
+    SIMILAR = "similar"
+
+
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Students with the same file or the same code. usual: so many that it's probably the usual solution."""
+class Case:
+    """Students with the same file, the same code, or similar code; each with each, the earliest first.
+
+    usual: so many that it's probably the usual solution
+    shares: of the least and the most similar pair
+    names, comments: how many all have that few students have
+    """
 
     works: tuple[Work, ...]
-    usual: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SimilarPair:
-    """Two similar submissions. names, comments: how many both have that few students have."""
-
-    left: Work
-    right: Work
-    share: float
-    names: int
-    comments: int
+    kind: Kind
+    usual: bool = False
+    shares: tuple[float, float] = (1.0, 1.0)
+    names: int = 0
+    comments: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +206,8 @@ class Similar:
     """All that is similar. students: compared ones; more: pairs that are left out."""
 
     students: int
-    files: tuple[Group, ...]
-    codes: tuple[Group, ...]
-    pairs: tuple[SimilarPair, ...]
-    more: int
+    cases: tuple[Case, ...]
+    more: int = 0
 
     @property
     def too_few(self) -> bool:
@@ -221,42 +256,125 @@ def rare_among(students: int) -> int:
     return max(_FEW, round(_FEW_SHARE * students))
 
 
-def similar(works: Sequence[Work], files: Sequence[Sequence[Work]], given: Sequence[str], marked: int = 0) -> Similar:
-    """Compare all students.
+def similar(
+    works: Sequence[Work],
+    files: Sequence[Sequence[Work]],
+    given: Sequence[str],
+    *,
+    percent: int,
+    own: int | None = None,
+    marked: int = 0,
+) -> Similar:
+    """Compare all students, and group those who are similar, each with each.
 
     works: one of each student; files: equal files; given: the code that all students got
+    percent: the share from which pairs count
+    own: only cases with a submission to this assignment; None for all
     marked: how many pairs may be folded away, so that many more are read
     """
     sources = _Sources(works, given)
-    listed = [people(group) for group in files]
-    groups = list(_same_code(sources))
-    codes = [group for group in groups if people(group.works) not in listed]
-    plain = [code.plain for code in sources.codes]
-    found = [pair for pair in sources.compared.pairs() if plain[pair.left] != plain[pair.right]]
-    words = sources.rare_words() if found else []
-    pairs = tuple(
-        SimilarPair(
-            works[one.left], works[one.right], one.share,
-            *(len(left & right) for left, right in zip(words[one.left], words[one.right], strict=True)),
-        )
-        for one in found[: MOST_PAIRS + marked]
-    )  # fmt: skip
-    return Similar(
-        len(works),
-        tuple(Group(tuple(group), len(group) > sources.rare) for group in files),
-        tuple(codes),
-        pairs,
-        len(found) - len(pairs),
-    )
+    codes = _same_code(sources)
+    pairs = _pairs_of_codes(sources, codes, percent / 100, own)
+    read = dict(list(pairs.items())[: MOST_PAIRS + marked])
+    words = sources.rare_words() if read else []
+    cases = [_case(sources, [codes[each] for each in group], read, words) for group in grouped(read, len(codes))]
+    found = _with_files([case for case in cases if len(people(case.works)) > 1], files, sources.rare)
+    kept = tuple(case for case in found if own is None or any(work.assignment_id == own for work in case.works))
+    return Similar(len(works), tuple(sorted(kept, key=_order)), len(pairs) - len(read))
+
+
+def grouped(pairs: Mapping[tuple[int, int], float], count: int) -> list[list[int]]:
+    """Group numbers from 0 so that each is paired with each in its group, the most similar first.
+
+    pairs: the lower number first. So a chain of pairs doesn't join strangers.
+    """
+    groups = {each: [each] for each in range(count)}
+    of = dict(enumerate(range(count)))
+    for left, right in sorted(pairs, key=lambda pair: (-pairs[pair], pair)):
+        one, other = of[left], of[right]
+        if one != other and all((min(a, b), max(a, b)) in pairs for a in groups[one] for b in groups[other]):
+            groups[one] += groups.pop(other)
+            of.update(dict.fromkeys(groups[one], one))
+    return list(groups.values())
+
+
+def _same_code(sources: _Sources) -> list[list[int]]:
+    """Places of sources whose code is the same without layout and comments; not the given code alone."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    ignored = sources.given_plain() | {""}
+    for place, code in enumerate(sources.codes):
+        if code.plain not in ignored:
+            groups[code.plain].append(place)
+    return list(groups.values())
+
+
+def _pairs_of_codes(
+    sources: _Sources, codes: Sequence[Sequence[int]], least: float, own: int | None
+) -> dict[tuple[int, int], float]:
+    """The shares of similar codes of different people, the most similar first."""
+    of = {place: number for number, group in enumerate(codes) for place in group}
+
+    def counts(pair: Pair) -> bool:
+        left, right = sources.works[pair.left], sources.works[pair.right]
+        mine = own is None or own in {left.assignment_id, right.assignment_id}
+        return mine and left.person_id != right.person_id and pair.left in of and pair.right in of
+
+    found: dict[tuple[int, int], float] = {}
+    for pair in filter(counts, sources.compared.pairs(least)):
+        left, right = sorted((of[pair.left], of[pair.right]))
+        if left != right:
+            found.setdefault((left, right), pair.share)
+    return found
+
+
+def _case(
+    sources: _Sources,
+    codes: Sequence[Sequence[int]],
+    pairs: Mapping[tuple[int, int], float],
+    words: Sequence[tuple[set[str], set[str]]],
+) -> Case:
+    places = [place for group in codes for place in group]
+    works = sorted((sources.works[place] for place in places), key=lambda one: (one.created_at, one.submission_id))
+    if len(codes) == 1:
+        return Case(tuple(works), Kind.CODE, len(works) > sources.rare)
+    shares = [float(sources.compared.shares[a[0], b[0]]) for n, a in enumerate(codes) for b in codes[n + 1 :]]
+    names, comments = (len(set.intersection(*(words[place][part] for place in places))) for part in (0, 1))
+    return Case(tuple(works), Kind.SIMILAR, False, (min(shares), max(shares)), names, comments)
+
+
+def _with_files(cases: Sequence[Case], files: Sequence[Sequence[Work]], rare: int) -> list[Case]:
+    """Add groups with the same file, unless a case has all their students. They replace one with the same students."""
+    found = list(cases)
+    for works in files:
+        group = people(works)
+        hosts = [case for case in found if people(case.works) >= group]
+        if not any(people(case.works) > group or case.kind is Kind.FILE for case in hosts):
+            found = [case for case in found if case not in hosts]
+            found.append(Case(tuple(works), Kind.FILE, len(works) > rare))
+    return found
+
+
+def _order(case: Case) -> tuple[object, ...]:
+    return case.usual, list(Kind).index(case.kind), -case.shares[1], len(case.works), case.works[0].name.casefold()
 
 
 def side_by_side(
     left: Work, right: Work, works: Sequence[Work], given: Iterable[str]
 ) -> tuple[list[SharedLine], list[SharedLine]]:
     """Both sources with marks on the shared lines. works: one of each student, which show what is common."""
+    return next(iter(against_first([left, right], works, given)))
+
+
+def against_first(
+    case: Sequence[Work], works: Sequence[Work], given: Iterable[str]
+) -> Iterator[tuple[list[SharedLine], list[SharedLine]]]:
+    """The first source next to each other one, with marks on the shared lines."""
     sources = _Sources(works, given)
-    one, other = (features_of(read_code(each.source)) for each in (left, right))
-    return _lines(left, one, other, sources), _lines(right, other, one, sources)
+    first, *others = case
+    one = features_of(read_code(first.source))
+    for each in others:
+        other = features_of(read_code(each.source))
+        yield _lines(first, one, other, sources), _lines(each, other, one, sources)
 
 
 def _lines(work: Work, own: Features, other: Features, sources: _Sources) -> list[SharedLine]:
@@ -265,16 +383,3 @@ def _lines(work: Work, own: Features, other: Features, sources: _Sources) -> lis
     if lines and not lines[-1]:
         lines.pop()
     return [SharedLine(number, text, found.get(number)) for number, text in enumerate(lines, 1)]
-
-
-def _same_code(sources: _Sources) -> Iterator[Group]:
-    """Students whose code is the same without layout and comments, small groups first; not the given code alone."""
-    groups: dict[str, list[Work]] = defaultdict(list)
-    ignored = sources.given_plain() | {""}
-    for work, code in zip(sources.works, sources.codes, strict=True):
-        if code.plain not in ignored:
-            groups[code.plain].append(work)
-    for group in sorted(groups.values(), key=len):
-        if len(group) > 1:
-            first = sorted(group, key=lambda one: one.created_at)
-            yield Group(tuple(first), len(group) > sources.rare)

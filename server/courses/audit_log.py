@@ -34,6 +34,7 @@ _TITLES = {
     "member uninvited": "invitation withdrawn",
     "password set by link": "password set with a link", "person password set": "password set by an operator",
     "reset created": "password link created", "submission pair looked at": "similar pair looked at",
+    "submission case exported": "similar case exported",
     "submission pair taken back": "similar pair listed again", "submission chosen": "submission chosen to count",
     "worker contradicted": "worker contradicted by another",
 }  # fmt: skip

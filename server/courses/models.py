@@ -200,6 +200,7 @@ class Assignment(Base):
     board_frozen_at: from then on, students see the leaderboards of that moment
     grades_held: whether students don't see their points yet
     edit_on_request: whether students see the next step after a mistake only once they ask for it
+    similar_percent: the share from which course staff see similar submissions, in %; 0 to compare none
     board_columns: columns of its leaderboards, such as "speed date"; "" for the usual ones
     board_sort: the column that sorts leaderboards at first, with "-" in front if reversed; "" for the rank
     rubric: the criteria by which course staff give points, see server.grades.criteria; "" for none
@@ -220,6 +221,7 @@ class Assignment(Base):
         CheckConstraint("attempts IS NULL OR attempts > 0", name="attempts_positive"),
         CheckConstraint("min_interval_seconds >= 0", name="interval_not_negative"),
         CheckConstraint("checks_per_hour >= 0", name="checks_not_negative"),
+        CheckConstraint("similar_percent BETWEEN 0 AND 100", name="similar_percent_in_range"),
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
@@ -250,6 +252,7 @@ class Assignment(Base):
     speed_tiers: Mapped[str] = mapped_column(String(200), default="")
     rubric: Mapped[str] = mapped_column(Text, default="")
     blind: Mapped[bool] = mapped_column(default=False)
+    similar_percent: Mapped[int] = mapped_column(default=50)
     position: Mapped[int | None]
     board_columns: Mapped[str] = mapped_column(String(100), default="")
     board_sort: Mapped[str] = mapped_column(String(100), default="")

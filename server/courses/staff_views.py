@@ -33,7 +33,7 @@ from server.regrades.requests import count_requests
 from server.submissions.changes import revoke
 from server.submissions.course_submissions import Part, listing
 from server.submissions.criteria import SubmissionCriteria
-from server.talk.comments import count_open
+from server.talk.questions import count_open
 
 _LAST = 5
 

@@ -29,6 +29,7 @@ from server.courses.staff_api import (
 )
 from server.exercises.proof import CHECK, DISCARD, PUBLISH, CheckedKernel, Proof, proof_of
 from server.exercises.service import OwnExercise, export, find_own, own_exercises, save, version_of
+from server.exercises.start import START
 from server.exercises.upload import read_zip, write_zip
 from server.fields import Range
 from server.http.arrival import LARGEST_FORM
@@ -40,6 +41,7 @@ from server.submissions.changes import revoke
 
 _ZIP = "application/zip"
 _PublishRequest = request_of(PUBLISH, "PublishRequest")
+_StartRequest = request_of(START, "StartRequest")
 _PATH: Mapping[str, Any] = {"course": NAME, "name": NAME}
 _ALL = "/courses/<course>/exercises"
 _ONE = f"{_ALL}/<name>"
@@ -198,6 +200,19 @@ def discard_exercise(course: str, name: str) -> Response:
     """Delete an exercise's draft, as an instructor. Published versions stay."""
     return change_by_json(
         DISCARD, None, course, lambda session, desk: Target(desk.course(session), item=name), finished
+    )
+
+
+@staff_api.post("/courses/<course>/catalogue/<name>/start")
+@operation(UploadAnswer, path=_PATH, takes=_StartRequest, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
+def start_exercise(course: str, name: str) -> Response:
+    """Make a draft of the course's own from an exercise that comes with Tilelab, as an instructor."""
+    return change_by_json(
+        START,
+        _StartRequest,
+        course,
+        lambda session, desk: Target(desk.course(session), item=name),
+        lambda _session, _on, saved: UploadAnswer(saved.changed, saved.row.version, saved.row.number, ()),
     )
 
 

@@ -23,6 +23,7 @@ from kernels.exercise.wrong_kernels import FOLDER as WRONG_FOLDER
 from kernels.exercise.wrong_kernels import RIGHT_FOLDER, WrongKernel, read_wrong_kernels, right_kernels
 from kernels.exercise.wrong_kernels import TABLE as WRONG_TABLE
 from kernels.phases.handout import handout_phases
+from kernels.source.similarity.openness import code_in, proposed_percent
 from kernels.toml_text import read_toml
 from server.courses.models import EXERCISE_FILE_BYTES, SOURCE_BYTES, Course, Exercise, ExerciseFile
 from server.courses.titles import title_mistake
@@ -246,6 +247,20 @@ def material_of(session: Session, row: Exercise) -> Material | None:
         frozenset(name for name in files if name.endswith(_FIGURE)),
         None if starter is None else bytes(starter).decode(),
     )
+
+
+def given_code(session: Session, row: Exercise) -> list[str]:
+    """The code that all students get: the starter first, if there is one, and the code in the handout."""
+    material = material_of(session, row)
+    if material is None:
+        return []
+    return [*filter(None, [material.starter]), *code_in(material.handout)]
+
+
+def similar_percent(session: Session, row: Exercise) -> int:
+    """The share from which two submissions are similar, in %, as its solution suggests; 0 to compare none."""
+    solution = session.scalar(select(ExerciseFile.content).where(_of(row), ExerciseFile.name == SOLUTION))
+    return proposed_percent("" if solution is None else bytes(solution).decode(), given_code(session, row))
 
 
 def figure_of(session: Session, row: Exercise, name: str) -> bytes | None:

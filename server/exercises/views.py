@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +14,7 @@ from werkzeug.datastructures import FileStorage
 
 from kernels.exercise import Case, ExerciseError
 from kernels.exercise.input_words import INPUT_WORDS
+from kernels.exercise.mistake_line import mistake_line
 from kernels.exercise.schema import DEFINITION
 from server.accounts.access import nothing_here
 from server.acts.act import Target
@@ -202,6 +204,7 @@ _TITLES = {
     DEFINITION: "Definition and test cases", _HANDOUT: "Handout", "starter.cu": "Starter", "solution.cu": "Solution",
     "wrong.toml": "Verdicts of the incorrect kernels",
 }  # fmt: skip
+_LANGUAGES = {"toml": "toml", "md": "markdown", "cu": "cuda"}
 _KERNEL_TITLES = {"wrong": "Incorrect kernel", "right": "Correct kernel"}
 
 
@@ -215,11 +218,28 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True)
+class EditedFile:
+    """A file to edit. language: for its colours; line: of its mistake, None for no mistake or none with a line."""
+
+    path: str
+    title: str
+    text: str
+    language: str
+    line: int | None = None
+    mistake: str = ""
+
+    @property
+    def marks(self) -> str:
+        """The mistake for the editor, as JSON."""
+        marks = [] if self.line is None else [{"line": self.line, "message": self.mistake, "severity": "error"}]
+        return json.dumps(marks)
+
+
+@dataclass(frozen=True, slots=True)
 class EditPage:
     """The files of an exercise to edit.
 
     replaces: the version that they were read from
-    texts: by path, with a title for each
     removable: the paths of files that an exercise may lack
     """
 
@@ -227,7 +247,7 @@ class EditPage:
     name: str
     replaces: str
     form: Form
-    texts: tuple[tuple[str, str, str], ...]
+    texts: tuple[EditedFile, ...]
     removable: tuple[str, ...]
     preview: Preview | None = None
 
@@ -259,7 +279,8 @@ def save_exercise(slug: str, name: str) -> str | Response | tuple[str, int]:
     except ExerciseError as error:
         file = str(error.path).removeprefix(f"{name}/")
         form.mistake(file if file in files else "files", str(error))
-        return _edit_page(course, name, replaces, files, form), 422
+        line = mistake_line(files[file].decode(errors="replace"), error) if file in files else None
+        return _edit_page(course, name, replaces, files, form, line=line), 422
     except CourseError as error:
         form.mistake("files", str(error))
         return _edit_page(course, name, replaces, files, form), 409
@@ -318,15 +339,24 @@ def _preview(course: Membership, name: str, files: Mapping[str, bytes]) -> Previ
 
 
 def _edit_page(
-    course: Membership, name: str, replaces: str, files: Mapping[str, bytes], form: Form, preview: Preview | None = None
+    course: Membership,
+    name: str,
+    replaces: str,
+    files: Mapping[str, bytes],
+    form: Form,
+    preview: Preview | None = None,
+    line: int | None = None,
 ) -> str:
     shown = {path: files.get(path, b"") for path in _TITLES} | {
         path: content for path, content in sorted(files.items()) if path.endswith(".cu")
     }
     texts = tuple(
-        (path, _TITLES.get(path) or _KERNEL_TITLES[path.partition("/")[0]], content.decode(errors="replace"))
+        EditedFile(
+            path, _TITLES.get(path) or _KERNEL_TITLES[path.partition("/")[0]], content.decode(errors="replace"),
+            _LANGUAGES[path.rpartition(".")[2]], line if path in form.mistakes else None, form.mistakes.get(path, ""),
+        )
         for path, content in shown.items()
-    )
+    )  # fmt: skip
     removable = tuple(path for path in sorted(files) if path not in _TITLES)
     page = EditPage(desk_of(course, "exercises"), name, replaces, form, texts, removable, preview)
     return render_template("exercises/edit_exercise.html", page=page, input_words=INPUT_WORDS)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 
 from flask import Response, render_template
+from markupsafe import Markup
 from sqlalchemy.orm import Session
 
 from server.accounts.access import nothing_here, viewer
@@ -14,12 +16,15 @@ from server.acts.act import Target
 from server.acts.by_form import change_by_form, form_now
 from server.assignments.accommodations import ACCOMMODATION
 from server.courses.access import Membership, staff_of
+from server.courses.local_time import zone_named
 from server.courses.models import StaffNote
 from server.courses.staff_pages import Desk, acting, asked, back, desk_of, mistakes_noted, staff, the_course
 from server.http.forms import Form, filled, sent
 from server.http.site import site
 from server.roster.service import Member, find_member
 from server.roster.students import Student, add_staff_note, read_notes, read_student, remove_staff_note
+from server.roster.timeline import Event, Kind, Lane, read_timeline
+from server.roster.timeline_chart import LEGEND, Span, axis_plot, lane_plot, legend_mark, span_of, ticks_of
 from server.roster.view_as import begin_view, end_view
 from server.submissions.course_submissions import Part, listing
 from server.submissions.criteria import SubmissionCriteria
@@ -37,10 +42,47 @@ class StudentPage:
     time_form: Form
 
 
+MOST_EVENTS = 500
+"""Events in the table of a timeline."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePage:
+    """A student's timeline. events: the newest first; more: how many are left out."""
+
+    desk: Desk
+    member: Member
+    lanes: Sequence[Lane]
+    span: Span | None
+    plots: Sequence[tuple[Lane, Markup]]
+    axis: Markup
+    events: Sequence[tuple[Lane, Event]]
+    more: int
+    legend: Sequence[tuple[Kind, str]] = LEGEND
+
+
 @staff.get("/students/<int(max=9007199254740991):person>")
 def show_student(slug: str, person: int) -> str:
     """Show a student's points, extensions, attempts and notes."""
     return _page(staff_of(slug), person, filled({}))
+
+
+@staff.get("/students/<int(max=9007199254740991):person>/timeline")
+def show_timeline(slug: str, person: int) -> str:
+    """Show all that happened to a student, on one time axis."""
+    course, now = staff_of(slug), datetime.now(UTC)
+    with site().readers.begin() as session:
+        member = _member(session, course, person)
+        lanes = read_timeline(session, course.course_id, person)
+        span = span_of(lanes)
+        ticks = [] if span is None else ticks_of(span, zone_named(course.time_zone))
+        events = sorted(((lane, each) for lane in lanes for each in lane.events), key=lambda one: one[1].at)[::-1]
+        page = TimelinePage(
+            desk_of(course, "roster"), member, lanes, span,
+            [] if span is None else [(lane, lane_plot(lane, span, ticks, now)) for lane in lanes],
+            axis_plot(ticks), events[:MOST_EVENTS], max(0, len(events) - MOST_EVENTS),
+        )  # fmt: skip
+        return render_template("roster/timeline.html", page=page, legend_mark=legend_mark)
 
 
 @staff.post("/students/<int(max=9007199254740991):person>/notes")

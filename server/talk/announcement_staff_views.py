@@ -30,7 +30,9 @@ from server.talk.announcements import (
     markdown,
     staff_announcements,
 )
+from server.talk.comments import threads_of
 from server.talk.models import Announcement
+from server.talk.questions import question_of
 
 PAGE = 20
 _ONE = "/announcements/<int(max=9007199254740991):number>"
@@ -60,10 +62,10 @@ class AnnouncementPage:
 
 @staff.get("/announcements")
 def show_announcements(slug: str) -> str:
-    """Show all announcements, with a form for a new one."""
+    """Show all announcements, with a form for a new one. thread: of a question whose answer it begins with."""
     course = staff_of(slug)
     with site().readers.begin() as session:
-        return _list(session, course, _course(session, course), filled({}))
+        return _list(session, course, _course(session, course), _begun(session, course))
 
 
 @staff.post("/announcements")
@@ -108,6 +110,17 @@ def _written(
 ) -> Response | tuple[str, int]:
     done = partial(back, "staff.show_announcements", slug, notice)
     return change_by_form(act, slug, find, done, page, preview=request.form.get("do") == "preview")
+
+
+def _begun(session: Session, course: Membership) -> Form:
+    number = number_of(request.args, "thread")
+    question = None if number is None else question_of(session, course.course_id, number)
+    if question is None:
+        return filled({})
+    threads = threads_of(session, question.submission_id)
+    answer = next((each.answer for each in threads if each.first.id == question.id), "")
+    place = question.submission.assignment.slug
+    return filled({"place": place, "text": answer, "answers": str(question.id)})
 
 
 def _preview(form: Form) -> Markup | None:

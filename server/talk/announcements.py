@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,8 +19,10 @@ from server.courses.handouts import render_text
 from server.courses.models import Assignment, Course, Membership, Role
 from server.courses.service import SHORT_NAME, CourseError, find_assignment, shown_at
 from server.database.upsert import insert_into
-from server.fields import Text
+from server.exercises.stored import given_code
+from server.fields import Range, Text
 from server.talk.models import LONGEST_TITLE, Announcement, SeenAnnouncement
+from server.talk.questions import question_of
 from server.text import composed, storable
 
 
@@ -214,9 +217,12 @@ class NewAnnouncement(Written):
     title: one line
     text: Markdown
     assignment: the short name of the assignment that it is about; "" for the whole course
+    answers: the ID of a student's question that it answers, for everyone; the text must not have the student's name,
+        email or source
     """
 
     assignment: Annotated[str, Text(f"({SHORT_NAME})?"), Asked("About", form="place")] = ""
+    answers: Annotated[int | None, Range(1, 10**18 - 1), Asked("Question")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,9 +298,33 @@ def _wrong(session: Session, on: Target, given: Written) -> dict[str, str]:
         found["text"] = "Enter a text."
     elif len(given.text) <= LONGEST_TEXT and len(render_text(given.text)) > LONGEST_PAGE:
         found["text"] = "This text makes too large a page. Use smaller tables."
+    if isinstance(given, NewAnnouncement) and "text" not in found and (asker := _asker_in(session, on, given)):
+        found["text"] = asker
     if isinstance(given, NewAnnouncement) and given.assignment and _about(session, on, given) is None:
         found["assignment"] = "This assignment doesn’t exist. Choose another one."
     return found
+
+
+_SHORTEST_LINE = 12
+"""Characters of a line of source that shows whose source it is."""
+
+
+def _asker_in(session: Session, on: Target, given: NewAnnouncement) -> str:
+    """What the announcement has of the student whose question it answers, in words; "" for nothing."""
+    question = None if given.answers is None else question_of(session, on.course.id, given.answers)
+    if question is None:
+        return "" if given.answers is None else "This question doesn’t exist any more. Write a new announcement."
+    submission = question.submission
+    text = f"{given.title}\n{given.text}".casefold()
+    for what, secret in (("name", submission.person.name), ("email", submission.person.email)):
+        if re.search(rf"(?<!\w){re.escape(secret.casefold())}(?!\w)", text):
+            return f"This text has the student’s {what}. Remove it."
+    common = {line.strip() for code in given_code(session, submission.assignment.exercise) for line in code.split("\n")}
+    for number, line in enumerate(submission.source.content.decode("utf-8", "replace").split("\n"), 1):
+        plain = line.strip()
+        if len(plain) >= _SHORTEST_LINE and plain not in common and plain.casefold() in text:
+            return f"This text has line {number} of the student’s source. Write another example."
+    return ""
 
 
 def _about(session: Session, on: Target, given: NewAnnouncement) -> Assignment | None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from flask import Blueprint, Response, render_template, request, url_for
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from kernels.rendering.text_safety import safe_lines
-from server.accounts.access import limited, not_allowed, viewer
+from server.accounts.access import limited, not_allowed, nothing_here, viewer
 from server.accounts.limits import Limit
+from server.acts.act import Target
+from server.acts.by_form import change_by_form
 from server.courses.access import Membership, membership_in, staff_of
-from server.courses.staff_pages import Desk, acting, desk_of, mistakes_noted, staff
+from server.courses.staff_pages import Desk, acting, asked, desk_of, mistakes_noted, staff
+from server.grades.grading import graders
 from server.grading.models import Result
 from server.http.forms import Form, filled, number_of, sent
 from server.http.notes import note
@@ -23,16 +26,10 @@ from server.submissions.line_marks import line_marks
 from server.submissions.models import Submission
 from server.submissions.queries import submission_of_page
 from server.submissions.result.report import read_stored_report
-from server.talk.comments import (
-    OpenQuestion,
-    mark_read,
-    open_questions,
-    remove_comment,
-    settle,
-    threads_of,
-    write_comment,
-)
+from server.talk.comments import mark_read, remove_comment, settle, threads_of, write_comment
 from server.talk.listing_views import Listing, listing_of
+from server.talk.models import Comment
+from server.talk.questions import GIVE, TAKE, OpenQuestions, Whose, open_questions, question_of
 
 comment_pages = Blueprint("comment_pages", "server.talk", url_prefix="/submissions/<public_id>/comments")
 
@@ -110,8 +107,11 @@ def _page(public_id: str, form: Form) -> tuple[CommentsPage, str]:
         verdict = None if job is None else job.verdict
         report = verdict and read_stored_report(packed, verdict, staff=False, hides_edit=found.hides_edit).report
         marks = line_marks(report) if report else ()
+        threads = threads_of(session, found.id)
+        asks = course.is_staff and any(thread.waits for thread in threads)
+        known = graders(session, course.course_id).values() if asks else ()
         talk = listing_of(
-            found.source.content, threads_of(session, found.id), marks, form,
+            found.source.content, threads, marks, form, answerers=[(one.email, one.name) for one in known],
             address=url_for("comment_pages.show_comments", public_id=public_id), owner=found.person.name,
             reader=who.id, own=own, course=course,
         )  # fmt: skip
@@ -139,18 +139,48 @@ _MOST = 50
 
 @dataclass(frozen=True, slots=True)
 class QuestionsPage:
-    """Questions that wait for an answer, the longest waiting first. number: how many there are."""
+    """Questions that wait for an answer. whose: which of them; reader: the reader's ID."""
 
     desk: Desk
-    questions: Sequence[OpenQuestion]
-    number: int
+    found: OpenQuestions
+    whose: Whose
+    reader: int
 
 
 @staff.get("/questions")
 def show_questions(slug: str) -> str:
     """Show the questions that wait for an answer."""
-    course = staff_of(slug)
+    course, reader = staff_of(slug), viewer().id
+    whose = next((each for each in Whose if each.value == asked("whose")), Whose.ALL)
     with site().readers.begin() as session:
-        questions, number = open_questions(session, course.course_id, _MOST)
-    page = QuestionsPage(desk_of(course, "questions"), questions, number)
-    return render_template("talk/questions.html", page=page)
+        found = open_questions(session, course.course_id, _MOST, whose, reader)
+    return render_template(
+        "talk/questions.html", page=QuestionsPage(desk_of(course, "questions"), found, whose, reader)
+    )
+
+
+@staff.post("/questions/<int(max=9007199254740991):number>/take")
+def take_question(slug: str, number: int) -> Response | tuple[str, int]:
+    """Take a question, unless someone else did."""
+    done = partial(_to_question, slug, number, "question-taken")
+    return change_by_form(TAKE, slug, partial(_question, number), done)
+
+
+@staff.post("/questions/<int(max=9007199254740991):number>/answerer")
+def give_question(slug: str, number: int) -> Response | tuple[str, int]:
+    """Give a question to someone, or release it."""
+    done = partial(_to_question, slug, number, "question-given")
+    return change_by_form(GIVE, slug, partial(_question, number), done)
+
+
+def _question(number: int, session: Session, course: Membership, _: Form | None = None) -> Target:
+    found = question_of(session, course.course_id, number)
+    if found is None:
+        raise nothing_here()
+    return Target(found.submission.assignment.course, found.submission.assignment, item=found)
+
+
+def _to_question(slug: str, number: int, notice: str) -> Response:
+    with site().readers.begin() as session:
+        found: Comment = _question(number, session, staff_of(slug)).item
+        return _back(found.submission.public_id, notice, f"thread-{number}")

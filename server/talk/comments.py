@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, case, func, or_, select, update
+from sqlalchemy import case, func, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from server.accounts.models import Person
@@ -36,6 +36,16 @@ class Thread:
         return self.first.waits_since is not None
 
     @property
+    def answer(self) -> str:
+        """What course staff wrote."""
+        return "\n\n".join(each.text for each in self.comments if each.by_staff)
+
+    @property
+    def answered(self) -> bool:
+        """Whether course staff wrote to a student's question."""
+        return len({each.by_staff for each in self.comments}) > 1
+
+    @property
     def new(self) -> bool:
         """Whether course staff wrote something that the owner hasn't seen."""
         return self.first.news_since is not None
@@ -55,14 +65,6 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenQuestion:
-    """A thread that waits for course staff. last: its newest comment."""
-
-    first: Comment
-    last: Comment
-
-
-@dataclass(frozen=True, slots=True)
 class News:
     """A submission with comments that its owner hasn't seen."""
 
@@ -76,7 +78,7 @@ def threads_of(session: Session, submission_id: int) -> list[Thread]:
     query = (
         select(Comment)
         .where(Comment.submission_id == submission_id)
-        .options(joinedload(Comment.author))
+        .options(joinedload(Comment.author), joinedload(Comment.answerer))
         .order_by(Comment.id)
     )
     firsts: dict[int, Comment] = {}
@@ -102,27 +104,6 @@ ASKED = (
     .scalar_subquery(),
 )
 """In a query of submissions, the columns of `Asked`."""
-
-
-def open_questions(session: Session, course_id: int, limit: int) -> tuple[list[OpenQuestion], int]:
-    """The threads of a course that wait for an answer, the longest waiting first, and how many there are."""
-    waiting = select(Comment).where(*_waiting(course_id)).join(Comment.submission).join(Submission.assignment)
-    found = session.scalars(
-        waiting.options(
-            joinedload(Comment.submission).joinedload(Submission.assignment),
-            joinedload(Comment.submission).joinedload(Submission.person),
-        )
-        .order_by(Comment.waits_since, Comment.id)
-        .limit(limit)
-    ).all()
-    last = _last_of(session, [each.id for each in found])
-    return [OpenQuestion(each, last.get(each.id, each)) for each in found], count_open(session, course_id)
-
-
-def count_open(session: Session, course_id: int) -> int:
-    """How many questions of a course wait for an answer."""
-    query = select(func.count()).select_from(Comment).join(Comment.submission).join(Submission.assignment)
-    return session.scalar(query.where(*_waiting(course_id))) or 0
 
 
 def news_in(session: Session, person_id: int, course_id: int, limit: int) -> list[News]:
@@ -158,21 +139,6 @@ def news_by_course(session: Session, person_id: int) -> Mapping[str, int]:
         .group_by(Course.slug)
     )
     return {row.slug: row.number for row in session.execute(query)}
-
-
-def _waiting(course_id: int) -> tuple[ColumnElement[bool], ...]:
-    return Comment.waits_since.is_not(None), Assignment.course_id == course_id
-
-
-def _last_of(session: Session, threads: Sequence[int]) -> Mapping[int, Comment]:
-    thread = func.coalesce(Comment.thread_id, Comment.id)
-    newest = (
-        select(func.max(Comment.id))
-        .where(or_(Comment.id.in_(threads), Comment.thread_id.in_(threads)), Comment.removed_at.is_(None))
-        .group_by(thread)
-    )
-    found = session.scalars(select(Comment).where(Comment.id.in_(newest)))
-    return {each.thread_id or each.id: each for each in found}
 
 
 MOST_COMMENTS = 200
@@ -301,6 +267,7 @@ def _number(session: Session, submission: Submission) -> int:
 def _update_thread(first: Comment, made: Comment, *, owner: bool) -> None:
     if made.by_staff:
         first.waits_since = None
+        first.answerer_id = first.answerer_id or made.author_id
         first.news_since = first.news_since if owner else made.created_at
     else:
         first.waits_since = first.waits_since or made.created_at

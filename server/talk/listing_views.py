@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernels.rendering.page.listing.syntax import Piece, coloured
+from server.acts.by_form import shown_form
 from server.courses.access import Membership
 from server.http.forms import Form
 from server.submissions.line_marks import LineMark
@@ -37,6 +38,7 @@ class Listing:
     owner: the student as the page names them; reader: the reader's ID
     form: of a new comment or a reply; its fields `thread` and `line` say which
     saved: comments to use again, with their IDs; None where there are none
+    answerers: emails and names of who can answer questions; none where they can't be given to anyone
     stamp: sent along, where the address doesn't name the submission
     """
 
@@ -50,7 +52,19 @@ class Listing:
     course: Membership
     form: Form
     saved: Sequence[tuple[int, str]] | None = None
+    answerers: Sequence[tuple[str, str]] = ()
     stamp: str = ""
+
+    def giving(self, thread: Thread) -> Form:
+        """The form that says who answers a question."""
+        person = thread.first.answerer
+        return shown_form({"answerer": "" if person is None else person.email})
+
+    def who_can_answer(self, thread: Thread) -> Sequence[tuple[str, str]]:
+        """The choices of that form, with its present value."""
+        person = thread.first.answerer
+        known = dict(self.answerers) if person is None else {person.email: person.name} | dict(self.answerers)
+        return [("", "none"), *known.items()]
 
     @property
     def staff(self) -> bool:

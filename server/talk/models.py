@@ -71,6 +71,7 @@ class Comment(Base):
     text: plain text; "" for a removed comment
     waits_since: since when the thread waits for an answer of course staff
     news_since: since when the thread has a comment of course staff that the owner hasn't seen
+    answerer_id: who of course staff answers the thread; None for nobody
     """
 
     __tablename__ = "comments"
@@ -93,9 +94,11 @@ class Comment(Base):
     removed_at: Mapped[datetime | None]
     waits_since: Mapped[datetime | None]
     news_since: Mapped[datetime | None]
+    answerer_id: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
 
     submission: Mapped[Submission] = relationship()
-    author: Mapped[Person | None] = relationship()
+    author: Mapped[Person | None] = relationship(foreign_keys=[author_id])
+    answerer: Mapped[Person | None] = relationship(foreign_keys=[answerer_id])
 
 
 class SavedComment(Base):

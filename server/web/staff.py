@@ -14,6 +14,7 @@ from server.courses import staff_views as course_views
 from server.courses.staff_api import staff_api
 from server.courses.staff_pages import staff
 from server.exercises import api as exercise_api
+from server.exercises import catalogue_views
 from server.exercises import views as exercise_views
 from server.grades import api as grade_api
 from server.grades import grading_views, platform_views, rubric_views
@@ -33,10 +34,9 @@ from server.talk import announcement_api, comment_views
 from server.talk import announcement_staff_views as announcement_views
 
 __all__ = [
-    "announcement_api", "announcement_views", "assignment_api", "assignment_views", "audit_views", "comment_views",
-    "copies_views", "copy_views", "course_views", "exercise_api", "exercise_views", "extension_views", "file_api",
-    "file_views", "grade_api", "grade_views", "grading_views", "lti_api", "lti_views", "platform_views",
-    "progress_api", "progress_views", "regrade_api", "regrade_views", "request_views", "retention_views",
-    "roster_api", "roster_views", "rubric_views", "staff", "staff_api", "student_views", "submission_api",
-    "submission_views",
+    "announcement_api", "announcement_views", "assignment_api", "assignment_views", "audit_views", "catalogue_views",
+    "comment_views", "copies_views", "copy_views", "course_views", "exercise_api", "exercise_views", "extension_views",
+    "file_api", "file_views", "grade_api", "grade_views", "grading_views", "lti_api", "lti_views", "platform_views",
+    "progress_api", "progress_views", "regrade_api", "regrade_views", "request_views", "retention_views", "roster_api",
+    "roster_views", "rubric_views", "staff", "staff_api", "student_views", "submission_api", "submission_views",
 ]  # fmt: skip

@@ -19,7 +19,9 @@ from kernels.exercise import (
     find_exercise,
     list_exercises,
     load_exercise,
+    read_exercise,
 )
+from kernels.exercise.mistake_line import mistake_line
 
 EXERCISES = {exercise.name: exercise for exercise in list_exercises()}
 OWN_TILES = [1, 2, 3, 5, 7, 8, 12, 16, 24, 31, 32, 64, 128]
@@ -358,3 +360,25 @@ def test_every_field_is_documented(folder, where):
     heading = f"### `{table}`" if table else "## Fields"
     section = DOCUMENTATION.read_text("utf-8").split(heading)[1].split("\n#")[0]
     assert [field for field in fields if f"`{field}`" not in section] == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("metric =", "metrics =", 'metrics = "gflops"'),
+        ("[tile]\ndefault", "[tile]\ndefautl", "defautl = 16"),
+        ('name = "P", role', 'name = "P", rule', '    { name = "P", rule'),
+        ("[ranking]", "[ranking", "[ranking"),
+        ('at_most = "8*', 'at_most = "?*', 'at_most = "?*'),
+        ('inputs = ["real"]', 'inptus = ["real"]', 'inptus = ["real"]'),
+        ("[analysis]\nWidth", "[analysis]\nHeight", "Height = 256"),
+    ],
+)
+def test_a_mistake_has_its_line(old: str, new: str, line: str) -> None:
+    text = (BUILT_IN / "tiled" / "exercise.toml").read_text().replace(old, new, 1)
+    assert text.count(line) == 1
+    with pytest.raises(ExerciseError) as refused:
+        read_exercise("mine", text)
+    found = mistake_line(text, refused.value)
+    assert found is not None
+    assert text.split("\n")[found - 1].startswith(line)

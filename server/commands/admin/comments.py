@@ -9,12 +9,15 @@ from sqlalchemy.orm import Session
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import cut, safe, safe_lines
+from server.acts.act import Target
+from server.commands.acts import Named, verb
 from server.commands.course_times import clock_text, zone_of
-from server.commands.names import on_course, on_submission
+from server.commands.names import course_named, on_course, on_submission
 from server.courses.models import Course
 from server.submissions.models import Submission
 from server.talk import comments as service
-from server.talk.comments import OpenQuestion, Thread, open_questions, threads_of
+from server.talk.comments import Thread, threads_of
+from server.talk.questions import GIVE, OpenQuestion, Whose, open_questions, question_of
 from worker.commands.answer import Answer
 from worker.commands.root import WrongUse
 
@@ -35,25 +38,32 @@ def comments() -> None:
 
 
 @comments.command()
-@on_course(click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000)))
-def questions(session: Session, course: Course, limit: int) -> Answer:
+@on_course(
+    click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000)),
+    click.option("--unassigned", is_flag=True, help="Only unassigned questions."),
+)
+def questions(session: Session, course: Course, limit: int, unassigned: bool) -> Answer:
     """List the questions in COURSE that wait for an answer, the longest waiting first.
 
     \b
     Example:
       tilelab admin comments questions cs483
+      tilelab admin comments questions cs483 --unassigned
     """
-    found, number = open_questions(session, course.id, limit)
-    head = ["number", "waits since", "submission", "student", "question"]
+    whose = Whose.UNASSIGNED if unassigned else Whose.ALL
+    listed = open_questions(session, course.id, limit, whose)
+    found, number = listed.questions, listed.numbers[whose]
+    head = ["number", "waits since", "submission", "student", "assigned to", "question"]
     rows = [
         [
             str(one.first.id), clock_text(one.first.waits_since or one.first.created_at, zone_of(course)),
             one.first.submission.public_id, safe(one.first.submission.person.email),
+            "none" if one.answerer is None else safe(one.answerer.email),
             cut(safe(one.last.text.replace("\n", " ")), _COLUMNS),
         ]
         for one in found
     ]  # fmt: skip
-    text = "\n".join(table([head, *rows], "><<<<")) if rows else f"No open questions in {course.slug}."
+    text = "\n".join(table([head, *rows], "><<<<<")) if rows else f"No open questions in {course.slug}."
     return Answer({"open": number, "questions": [_question(one) for one in found]}, text)
 
 
@@ -117,6 +127,32 @@ def settle(session: Session, submission: Submission, number: int) -> Answer:
     return Answer({"number": number}, f"Question {number} is settled.")
 
 
+def _found(session: Session, name: str, number: int) -> Target:
+    course = course_named(session, name)
+    question = question_of(session, course.id, number)
+    if question is None:
+        raise WrongUse(f"{name} has no question {number}; see `tilelab admin comments questions {name}`.")
+    return Target(course, question.submission.assignment, item=question)
+
+
+_QUESTION = Named((click.argument("name", metavar="COURSE"), _number), _found)
+
+
+@verb(comments, GIVE, _QUESTION, "answerer")
+def give(_session: Session, on: Target, _done: object) -> Answer:
+    """Assign question NUMBER of COURSE to someone of its staff, or to none.
+
+    \b
+    Example:
+      tilelab admin comments give cs483 17 --answerer tom@example.edu
+      tilelab admin comments give cs483 17 --answerer none
+    """
+    person = on.item.answerer
+    name = "none" if person is None else person.email
+    data = {"number": on.item.id, "answerer": None if person is None else person.email}
+    return Answer(data, f"Question {on.item.id} is assigned to {name}.")
+
+
 def _question(one: OpenQuestion) -> dict[str, Any]:
     first = one.first
     return {
@@ -126,6 +162,7 @@ def _question(one: OpenQuestion) -> dict[str, Any]:
         "email": first.submission.person.email,
         "line": first.line,
         "waits_since": None if first.waits_since is None else first.waits_since.isoformat(),
+        "answerer": None if one.answerer is None else one.answerer.email,
         "text": one.last.text,
     }
 

@@ -23,6 +23,7 @@ from server.courses.service import CourseError, hold_course
 from server.exercises import service
 from server.exercises.proof import DISCARD, proof_of
 from server.exercises.service import OwnExercise, find_own, own_exercises, version_of
+from server.exercises.start import START
 from server.exercises.upload import Upload, read_folder, read_zip, write_zip
 from server.regrades.new_version import use_version
 from worker.commands.answer import Answer, answering
@@ -74,6 +75,24 @@ def add(course: str, source: Path, name: str) -> Answer:
         return Answer(shown, f"{course}/{chosen} has these files already, as version {number}.")
     left_out = f" Left out: {', '.join(map(safe, upload.left_out))}." if upload.left_out else ""
     return Answer(shown | {"left_out": list(upload.left_out)}, f"Saved the draft {course}/{chosen}.{left_out}")
+
+
+_STARTER = Named(
+    (click.argument("course"), click.argument("source", metavar="EXERCISE")),
+    lambda session, course, source: Target(course_named(session, course), item=source),
+)
+
+
+@verb(exercise, START, _STARTER, "name", needed=False)
+def start(_session: Session, on: Target, saved: service.Saved) -> Answer:
+    """Make a draft of COURSE from EXERCISE, which comes with Tilelab.
+
+    \b
+    Example:
+      tilelab admin exercise start cs483 tiled --name tiled-2
+    """
+    name = f"{on.course.slug}/{saved.row.name}"
+    return Answer({"exercise": name}, f"Saved the draft {name}, a copy of {on.item}.")
 
 
 @exercise.command("list")

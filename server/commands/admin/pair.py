@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from server.acts.act import Target
 from server.commands.acts import Named, verb
 from server.copies.looked_at import MARK, TAKE_BACK
-from server.copies.similar import work_of
+from server.copies.similar import other_assignments, work_of
 from server.courses.models import Assignment
 from server.submissions.models import Submission
 from worker.commands.answer import Answer
@@ -32,9 +32,10 @@ def pair() -> None:
 def _pair(session: Session, left: str, right: str) -> Target:
     query = select(Assignment).join(Submission, Submission.assignment_id == Assignment.id)
     assignment = session.scalar(query.where(Submission.public_id == left))
-    works = tuple(None if assignment is None else work_of(session, assignment, name) for name in (left, right))
+    compared = [] if assignment is None else [assignment, *other_assignments(session, assignment, None)]
+    works = tuple(work_of(session, name, *compared) if compared else None for name in (left, right))
     if assignment is None or None in works:
-        raise WrongUse("name two submissions of students to the same assignment; see `tilelab admin copies`.")
+        raise WrongUse("name two submissions of students to the same exercise; see `tilelab admin copies`.")
     return Target(assignment.course, assignment, item=works)
 
 

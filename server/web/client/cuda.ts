@@ -47,11 +47,14 @@ const cudaWords = ViewPlugin.fromClass(
   { decorations: (plugin) => plugin.decorations },
 );
 
-const colours = HighlightStyle.define([
+export const colours = HighlightStyle.define([
   { tag: tags.comment, color: "var(--comment)", fontStyle: "italic" },
   { tag: [tags.keyword, tags.standard(tags.typeName), tags.modifier, tags.bool, tags.null, tags.self], color: "var(--keyword)" },
   { tag: [tags.string, tags.character, tags.special(tags.string)], color: "var(--good)" },
   { tag: tags.processingInstruction, color: "var(--fair)" },
+  { tag: tags.heading, color: "var(--cuda)", fontWeight: "600" },
+  { tag: tags.strong, fontWeight: "600" },
+  { tag: tags.link, color: "var(--accent)" },
 ]);
 
 const theme = EditorView.theme({ ".cm-cuda, .cm-cuda *": { color: "var(--cuda)", fontWeight: "600" } });

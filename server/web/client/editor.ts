@@ -11,8 +11,11 @@
 //   <input type="file" data-editor-file="source">  fills the editor; without a script the server reads the file
 //   <button data-editor-repair="source">           puts the text of <template id="source-repaired"> there, if the
 //                                                  reader hasn't changed the text since
-//   <a href="#source">                            focuses it; data-editor-line="3" goes to that line
+//   <a href="#source">                            focuses it; data-editor-line="3" goes to that line, with
+//                                                 data-editor-of="source" only in this one of several editors
 //   <span hidden data-editor-changed="source">     shown while the text differs from the version that the page names
+//
+// An exercise's file has data-editor="cuda", "toml" or "markdown": its language. It needs no keys and hints of a kernel.
 //
 // The event `marks` on the text area, with such JSON as its detail, marks other lines. The event `taken` says that the
 // server took the text in its detail: notices about it go. After it, `named` says that the page names this version. An
@@ -30,10 +33,10 @@ import {
   keymap, lineNumbers, rectangularSelection,
 } from "@codemirror/view";
 
-import { cuda } from "./cuda";
 import { completion } from "./completion";
 import { type Draft, draft, dropDraft, keepDraft } from "./drafts";
 import { KeysChoice } from "./keys";
+import { language } from "./languages";
 import { goToLine, marking, readMarks, showMarks } from "./marks";
 import { oddCharacters } from "./odd-characters";
 import { all, clock, make } from "./page";
@@ -68,18 +71,23 @@ class Editor {
   private offersDraft = false;
   /** Why the last file was refused, until the reader shows that the text here is meant; "" for none. */
   private refused = "";
+  /** Whether the text is a student's kernel, not a file of an exercise. */
+  private readonly isKernel: boolean;
 
   constructor(private readonly area: HTMLTextAreaElement) {
+    this.isKernel = (area.dataset["editor"] ?? "") === "";
     this.given = this.named = this.takenText = lines(area.defaultValue);
     this.unkept = "draftIgnored" in area.dataset;
-    this.hint = make("summary", { id: `${area.id}-keys` }, "Shortcuts: Ctrl+Enter checks; Esc, then Tab leaves the editor. Show all");
+    this.hint = this.isKernel
+      ? make("summary", { id: `${area.id}-keys` }, "Shortcuts: Ctrl+Enter checks; Esc, then Tab leaves the editor. Show all")
+      : make("p", { id: `${area.id}-keys`, className: "vh" }, "Esc, then Tab leaves the editor.");
     const more = make("ul", {}, ...MORE_SHORTCUTS.map((text) => make("li", {}, text)));
     this.says.setAttribute("role", "status");
     this.view = new EditorView({ state: this.startState() });
-    this.takePlace(make("details", { className: "fine editor-hint" }, this.hint, more));
+    this.takePlace(this.isKernel ? make("details", { className: "fine editor-hint" }, this.hint, more) : this.hint);
     this.keys.attach(this.view);
     this.attend();
-    this.keepPage();
+    if (this.isKernel) this.keepPage();
     this.bringBackDraft();
     if (this.text === this.given) showMarks(this.view, readMarks(area.dataset["marks"]));
     else this.showWhetherChanged();
@@ -96,7 +104,7 @@ class Editor {
     const { area } = this;
     const [hasFocus, anchor, head] = [document.activeElement === area, area.selectionStart, area.selectionEnd];
     area.before(help, this.says, this.view.dom);
-    area.labels[0]?.after(this.keys.shown);
+    if (this.isKernel) area.labels[0]?.after(this.keys.shown);
     // A hidden required field would block the form.
     area.required = false;
     area.hidden = true;
@@ -111,12 +119,12 @@ class Editor {
       extensions: [
         this.keys.place.of([]), lineNumbers(), foldGutter(), highlightActiveLineGutter(), oddCharacters(), history(), drawSelection(), dropCursor(),
         EditorState.allowMultipleSelections.of(true), EditorState.tabSize.of(4), indentOnInput(), bracketMatching(),
-        closeBrackets(), completion(), wordHelp(), rectangularSelection(), crosshairCursor(), highlightActiveLine(), search({ top: true }), marking(), cuda(), theme,
+        closeBrackets(), this.isKernel ? [completion(), wordHelp()] : [], rectangularSelection(), crosshairCursor(), highlightActiveLine(), search({ top: true }), marking(), language(this.area.dataset["editor"] ?? ""), theme,
         typeOverSelection,
         keymap.of([...closeBracketsKeymap, ...foldKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap]),
         tabKey(),
         // A phone shows whole lines.
-        matchMedia("(max-width: 46rem)").matches ? EditorView.lineWrapping : [],
+        matchMedia("(max-width: 46rem)").matches || this.area.dataset["editor"] === "markdown" ? EditorView.lineWrapping : [],
         EditorView.contentAttributes.of(() => this.attributes()),
         EditorView.domEventHandlers({
           dragover: (event) => this.over(event, true),
@@ -138,7 +146,7 @@ class Editor {
     const described = [area.getAttribute("aria-describedby"), this.hint.id].filter(Boolean).join(" ");
     const attributes: Record<string, string> = {
       "aria-describedby": described,
-      spellcheck: "false",
+      spellcheck: area.getAttribute("spellcheck") ?? "false",
       // It can be focused anyway; this attribute tells programs so.
       tabindex: "0",
     };
@@ -164,7 +172,7 @@ class Editor {
     document.addEventListener("click", (event) => {
       const ways = `[data-editor-line], a[href="#${area.id}"]`;
       const link = event.target instanceof Element ? event.target.closest<HTMLElement>(ways) : null;
-      if (link === null) return;
+      if (link === null || (link.dataset["editorOf"] ?? area.id) !== area.id) return;
       event.preventDefault();
       const line = link.dataset["editorLine"];
       if (line === undefined) this.view.focus();

@@ -15,7 +15,7 @@ from server.accounts.models import Person
 from server.assignments.extension_requests import request_extension
 from server.assignments.settings import AssignmentSettings
 from server.audit.models import AuditEvent
-from server.courses.models import Assignment, Counts, Extension
+from server.courses.models import Assignment, Counts, Extension, Role
 from server.database.engine import Sessions
 from server.grading.models import Job, JobKind
 from server.regrades.requests import request_regrade
@@ -297,7 +297,13 @@ def test_comments_are_written_at_the_command_line(course: ACourse, made: Session
     with made.begin() as session:
         found = session.scalars(select(Submission)).one()
         question = write_comment(session, found, found.person, "Why\nso?", line=1).id
-    assert "ada@example.edu  Why so?" in done("comments", "questions", "gpu")
+    assert "ada@example.edu  none         Why so?" in done("comments", "questions", "gpu")
+    course.person("tom", Role.ASSISTANT)
+    done("comments", "give", "gpu", str(question), "--answerer", "tom@example.edu")
+    assert told("comments", "questions", "gpu", "--unassigned") == {"open": 0, "questions": []}
+    assert run("comments", "give", "gpu", str(question), "--answerer", "ada@example.edu").exit_code == Exit.WRONG_USE
+    done("comments", "give", "gpu", str(question), "--answerer", "none")
+    assert told("comments", "questions", "gpu", "--unassigned")["open"] == 1
     done("comments", "settle", public_id, str(question))
     assert told("comments", "questions", "gpu") == {"open": 0, "questions": []}
     reply = told("comments", "write", public_id, "So.", "--reply", str(question))["number"]

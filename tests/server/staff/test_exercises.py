@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import io
+import json
+import re
+from html import unescape
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 
+from kernels.exercise.catalogue import Entry, catalogue_entries
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Course, Exercise, ExerciseFile, Role
 from server.courses.service import find_assignment
 from server.dispatching.dispatch import message_of, take
-from server.exercises.upload import read_zip, write_zip
+from server.exercises.stored import content_of
+from server.exercises.upload import read_folder, read_zip, write_zip
 from server.grading.models import Job, Step, StepState
 from server.recording.record import record
 from server.standings.models import Standing
@@ -297,6 +302,35 @@ def typed(client: BrowserClient, replaces: str, preview: bool, fields: dict[str,
     return client.post_form(f"{PAGE}/mine/edit", **(texts | {"replaces": replaces} | buttons | (fields or {})))
 
 
+def test_an_own_exercise_starts_from_one_of_the_catalogue(portal: Portal, ina: BrowserClient) -> None:
+    catalogue = "/staff/gpu/catalogue"
+    assert "/staff/gpu/assignments/new?exercise=histogram" in ina.page(catalogue)
+    assert re.search(r'value="histogram" required\s+checked', ina.page("/staff/gpu/assignments/new?exercise=histogram"))
+    page = ina.page(f"{catalogue}/bank-conflicts")
+    assert "figures/bank-conflicts.svg" in page
+    assert 'id="goals"' in page
+    assert ina.get(f"{catalogue}/bank-conflicts/figures/bank-conflicts.svg").status_code == 200
+    for none in ("none", "bank-conflicts/figures/solution.cu", "%00", "..%2ftiled"):
+        assert ina.get(f"{catalogue}/{none}").status_code == 404, none
+    assert ina.post_form(f"{catalogue}/histogram/start", name="A b").status_code == 422
+    assert ina.post_form(f"{catalogue}/histogram/start", name="mine").location.startswith("/staff/gpu/exercises/mine?")
+    (draft,) = rows(portal)
+    assert (draft.name, draft.number) == ("mine", None)
+    with portal.course.sessions.begin() as session:
+        files = session.scalars(select(ExerciseFile.name).where(ExerciseFile.exercise_id == draft.id)).all()
+    assert {"wrong.toml", "solution.cu", "handout.md"} <= set(files)
+    assert ina.post_form(f"{catalogue}/histogram/start", name="mine").status_code == 422
+    assert client_of(portal, "tom", Role.ASSISTANT).post_form(f"{catalogue}/histogram/start").status_code == 403
+    assert portal.course.actions("exercise.") == ["exercise.saved"]
+
+
+@pytest.mark.parametrize("entry", catalogue_entries().values(), ids=lambda entry: entry.exercise.name)
+def test_each_exercise_of_the_catalogue_can_become_a_draft(entry: Entry) -> None:
+    root = entry.exercise.root
+    assert entry.what, "say in catalogue.toml what students write"
+    assert content_of("mine", read_folder(root).files).exercise.title == entry.exercise.title
+
+
 def test_files_are_edited_in_the_browser(portal: Portal, ina: BrowserClient) -> None:
     first = published(portal, ina)
     assert "Multiply." in ina.page(f"{PAGE}/mine/edit")
@@ -347,5 +381,10 @@ def test_a_mistake_in_an_edited_file_is_shown_at_its_field(
     before = rows(portal)[0]
     answer = typed(ina, before.version, preview, {file: text})
     assert answer.status_code == 422
-    assert error in answer.get_data(as_text=True)
+    page = answer.get_data(as_text=True)
+    assert error in page
+    marks = re.findall(r'name="([^"]+)"[^>]* data-marks="([^"]*)"', page)
+    lines = {path: json.loads(unescape(found))[0]["line"] for path, found in marks if found != "[]"}
+    wanted = next(number for number, line in enumerate(text.split("\n"), 1) if line.startswith(("metrics", "rows")))
+    assert lines == {file: wanted}
     assert [row.id for row in rows(portal)] == [before.id]

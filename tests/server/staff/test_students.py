@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
-from sqlalchemy import select
+from sqlalchemy import Engine, select
 
 from kernels.verdict import Verdict
 from server.acts.act import assignment_target
@@ -12,10 +14,13 @@ from server.assignments.extensions import EXTENSION, Grant
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Course, StaffNote
 from server.courses.service import Terms, create_assignment
+from server.grades.corrections import CORRECTION, Decision
+from server.grades.losses import CONFIRMED
 from server.operations.erase import erase_person
+from server.roster.timeline_chart import Span, ticks_of
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW
-from tests.server.staff.graded import handed_in
+from tests.server.staff.graded import counted_queries, handed_in
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -37,6 +42,41 @@ def test_it_has_points_extensions_and_attempts(portal: Portal, tom: BrowserClien
     assert right in page
     assert f'href="/staff/gpu/students/{ada}"' in tom.page(f"/courses/gpu/tiled/history?student={ada}")
     assert tom.get("/staff/gpu/students/999").status_code == 404
+
+
+def test_the_timeline_has_everything_on_one_axis(portal: Portal, tom: BrowserClient, engine: Engine) -> None:
+    course = portal.course
+    course.change(due_at=NOW + DAY)
+    ada = course.person("ada")
+    path = f"/staff/gpu/students/{ada}/timeline"
+    tom.page(path)
+    with counted_queries(engine) as empty:
+        tom.page(path)
+    wrong = handed_in(course, "ada", Verdict.DATA_RACE, source=b"// 1", mode=Mode.CHECK)
+    right = handed_in(course, "ada", now=NOW + 2 * DAY, source=b"// 2")
+    handed_in(course, "bob", Verdict.WRONG_ANSWER, source=b"// 3")
+    client_of(portal, "ada").post_form(f"/submissions/{wrong}/comments", text="why?")
+    tom.post_form(f"/submissions/{wrong}/comments", text="a hint")
+    with course.sessions.begin() as session:
+        on = assignment_target(session.get_one(Assignment, course.assignment), ada)
+        EXTENSION.carry_out(session, on, None, lambda _: Grant(due_at=NOW + 3 * DAY), CONFIRMED)
+        CORRECTION.carry_out(session, on, None, lambda _: Decision(score=7.0, reason="kind"), CONFIRMED)
+    with counted_queries(engine) as full:
+        page = tom.page(path)
+    assert len(full) <= len(empty)
+    events = re.findall(r'data-event="([\w-]+)"', page)
+    assert sorted(events) == ["accepted", "check-failed", "comment", "extension", "grade", "question"]
+    assert {right, wrong} <= set(re.findall(r'href="/submissions/(\w+)', page))
+    assert tom.get(f"/staff/gpu/grades/tiled/{ada}").status_code == 200
+    assert f"/staff/gpu/grades/tiled/{ada}" in page
+    assert 'class="due old"' in page
+    assert client_of(portal, "ada").get(path).status_code == 403
+
+
+def test_marks_keep_their_place_on_the_axis() -> None:
+    span = Span(NOW, NOW + 10 * DAY)
+    assert [round(span.across(NOW + days * DAY)) for days in (0, 5, 10)] == [3, 50, 97]
+    assert [words for _, words in ticks_of(span, ZoneInfo("UTC"))] == ["03 Mar", "05 Mar", "07 Mar", "09 Mar", "11 Mar"]
 
 
 def test_any_two_attempts_of_the_course_are_compared(portal: Portal, tom: BrowserClient) -> None:

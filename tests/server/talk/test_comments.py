@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 from server.accounts.models import Person
+from server.acts.act import Target
 from server.courses.models import Course, Membership, Role
 from server.courses.service import CourseError
 from server.submissions.models import Submission
 from server.talk import comments
-from server.talk.comments import open_questions, threads_of, write_comment
+from server.talk.comments import threads_of, write_comment
 from server.talk.listing_views import _lines_with
-from server.talk.models import LONGEST_COMMENT, Comment
+from server.talk.models import LONGEST_COMMENT, Announcement, Comment
+from server.talk.questions import TAKE, Whose, open_questions, question_of
 from tests.server.course import NOW
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
-KERNEL = b"// one\n// two\n// <three>\n"
+KERNEL = b"// one\n// two\n// <three>\n__syncthreads_of_mine(7);\n"
 QUESTIONS, HOME = "/staff/gpu/questions", "/courses/gpu/"
 HOSTILE = "Why <script>alert(1)</script>\n\u202eis this?"
 
@@ -129,7 +134,7 @@ def test_programs_read_them_too(portal: Portal, page: str, tom: BrowserClient) -
 @pytest.mark.parametrize(
     ("fields", "field"),
     [
-        ({"text": " "}, "text"), ({"text": "x" * (LONGEST_COMMENT + 1)}, "text"), ({"line": "4"}, "line"),
+        ({"text": " "}, "text"), ({"text": "x" * (LONGEST_COMMENT + 1)}, "text"), ({"line": "5"}, "line"),
         ({"line": "0"}, "line"), ({"line": "x"}, "line"), ({"thread": "4711"}, "text"),
     ],
 )  # fmt: skip
@@ -150,7 +155,80 @@ def test_a_submission_takes_a_limited_number(portal: Portal, page: str, monkeypa
             write_comment(session, found, ada, "Three", now=NOW)
         (thread,) = threads_of(session, found.id)
         assert (len(thread.comments), thread.waits, thread.new) == (2, False, True)
-        assert open_questions(session, portal.course.course, 9) == ([], 0)
+        assert open_questions(session, portal.course.course, 9).numbers[Whose.ALL] == 0
+
+
+def test_a_question_is_taken_given_and_released(portal: Portal, page: str, tom: BrowserClient) -> None:
+    ada, ida = client_of(portal, "ada"), client_of(portal, "ida", Role.ASSISTANT)
+    thread = wrote(ada, page, text="Why?")
+    one = f"{QUESTIONS}/{thread}"
+
+    def listed(client: BrowserClient) -> list[bool]:
+        shown = f'data-question="{thread}"'
+        return [shown in client.page(f"{QUESTIONS}?whose={whose}") for whose in ("", "mine", "unassigned")]
+
+    assert listed(tom) == [True, False, True]
+    assert tom.post_form(f"{one}/take").status_code == 303
+    assert ida.post_form(f"{one}/take").status_code == 409
+    assert (listed(tom), listed(ida)) == ([True, True, False], [True, False, False])
+    shown = re.search(r'name="shown" value="([^"]+)"', tom.page(page))
+    assert shown
+    assert ida.post_form(f"{one}/answerer", answerer="ida@example.edu").status_code == 303
+    stale = tom.post_form(f"{one}/answerer", answerer="", shown=shown[1])
+    assert stale.status_code == 409
+    assert listed(ida) == [True, True, False]
+    for wrong in ("ada@example.edu", "nobody@example.edu"):
+        assert tom.post_form(f"{one}/answerer", answerer=wrong).status_code == 409, wrong
+    assert tom.post_form(f"{one}/answerer", answerer="").status_code == 303
+    assert listed(ida) == [True, False, True]
+    assert ada.post_form(f"{one}/take").status_code == 403
+    assert ida.post_form(f"{QUESTIONS}/4711/take").status_code == 404
+    assert portal.course.actions("comment.") == ["comment.assigned", "comment.assigned", "comment.released"]
+
+
+def test_a_question_of_someone_who_left_is_nobodys(portal: Portal, page: str, tom: BrowserClient) -> None:
+    thread = wrote(client_of(portal, "ada"), page, text="Why?")
+    wrote(tom, page, text="So.", thread=thread)
+    wrote(client_of(portal, "ada"), page, text="And then?", thread=thread)
+    with portal.course.sessions.begin() as session:
+        tom_now = session.scalars(select(Membership).where(Membership.person_id == portal.course.people["tom"])).one()
+        found = open_questions(session, portal.course.course, 9)
+        assert [each.answerer and each.answerer.name for each in found.questions] == ["tom"]
+        tom_now.role = Role.STUDENT
+        session.flush()
+        assert open_questions(session, portal.course.course, 9).numbers[Whose.UNASSIGNED] == 1
+
+
+def test_two_assistants_never_take_the_same_question(portal: Portal, page: str, tom: BrowserClient) -> None:
+    thread = wrote(client_of(portal, "ada"), page, text="Why?")
+    names = [f"t{number}" for number in range(4)]
+    people = [portal.course.person(name, Role.ASSISTANT) for name in names]
+
+    def take(person: int) -> bool:
+        with suppress(CourseError), portal.course.sessions.begin() as session:
+            question = question_of(session, portal.course.course, thread)
+            assert question is not None
+            on = Target(question.submission.assignment.course, item=question)
+            return bool(TAKE.carry_out(session, on, session.get_one(Person, person), lambda none: none))
+        return False
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(take, people)) == 1
+
+
+def test_an_answer_is_published_without_its_asker(portal: Portal, page: str, tom: BrowserClient) -> None:
+    thread = wrote(client_of(portal, "ada"), page, text="My secret question", line="3")
+    wrote(tom, page, text="Ada, as in // <three> there is a race.", thread=thread)
+    form = tom.page(f"/staff/gpu/announcements?thread={thread}")
+    assert f'data-question="{thread}"' in form
+    assert "secret" not in form
+    fields = {"title": "Races", "place": "tiled", "answers": str(thread), "do": "publish"}
+    for wrong in ("Ask ADA.", "ada@example.edu asked", "Not ... __syncthreads_of_mine(7); here"):
+        assert tom.post_form("/staff/gpu/announcements", **fields, text=wrong).status_code == 422, wrong
+    assert tom.post_form("/staff/gpu/announcements", **fields, text="Adapt the barrier.").status_code == 303
+    assert tom.post_form("/staff/gpu/announcements", **fields | {"answers": "4711"}, text="x").status_code == 422
+    assert portal.course.row(select(Announcement.text)) == "Adapt the barrier."
+    assert tom.get("/staff/gpu/announcements?thread=4711").status_code == 200
 
 
 def test_a_very_long_source_is_shown_around_its_comments() -> None:
