@@ -87,12 +87,12 @@ def latest_id(asked: Portal) -> str:
 
 
 def chosen(assignments: Sequence[Assignment], name: str | None, option: str = "") -> Assignment:
-    """The assignment with this name (COURSE/ASSIGNMENT or ASSIGNMENT). Without a name, the only open one.
+    """The assignment with this name (COURSE/ASSIGNMENT or ASSIGNMENT). Without a name, the only open one that counts.
 
     option: the option for the name, if it isn't an argument
     """
     if name is None:
-        found = [one for one in assignments if one.open]
+        found = [one for one in assignments if one.open and not one.practice]
         if not found:
             raise WrongUse("no assignment is open to you now.")
         hint = "several assignments are open. Choose one with"
