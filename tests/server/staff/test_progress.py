@@ -109,7 +109,7 @@ def test_a_part_is_searched_and_gives_its_addresses(
 
 def test_a_regrade_moves_a_student_to_another_part(portal: Portal) -> None:
     course = portal.course
-    course.change(device_class="")
+    course.change(device_class="", due_at=NOW + DAY)
     course.hand_in("ada")
     assert counts(portal) == {State.FAILING: 1}
     with course.sessions.begin() as session:
