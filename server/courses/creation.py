@@ -160,6 +160,8 @@ def copy_course(
     made = create_course(session, slug, title, moment)
     for name, value in _values(source, _OF_THE_COURSE).items():
         setattr(made, name, value)
+    # Nobody can have objected to the copy's removal before there was a copy.
+    made.retention_set_at = moment if made.retention_days else None
     session.flush()
     zone = zone_named(source.time_zone)
     versions: dict[int, int] = {}

@@ -173,6 +173,14 @@ def test_a_copy_shows_its_dates_first_and_takes_others(portal: Portal, ina: Brow
     assert found["second"][1] is False
 
 
+def test_a_copy_keeps_details_as_long_and_begins_its_notice_anew(portal: Portal) -> None:
+    portal.course.change_course(retention_days=90, retention_set_at=datetime(2025, 1, 1, tzinfo=UTC))
+    at = datetime(2026, 9, 1, tzinfo=UTC)
+    with portal.course.sessions.begin() as session:
+        made = copy_course(session, session.get_one(Course, portal.course.course), None, "next", "Next", now=at)
+        assert (made.retention_days, made.retention_set_at) == (90, at)
+
+
 def test_a_copy_opens_nothing_before_its_first_day(portal: Portal) -> None:
     with portal.course.sessions.begin() as session:
         source = session.get_one(Course, portal.course.course)

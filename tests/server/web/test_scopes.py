@@ -23,6 +23,7 @@ HERE = {
     "public_id": "none",
     "number": 1,
     "name": "none",
+    "what": "corrections",
 }
 
 
