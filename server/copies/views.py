@@ -18,7 +18,7 @@ from server.acts.act import Target
 from server.acts.by_form import change_by_form
 from server.assignments.staff_views import assignment_of
 from server.audit.service import note
-from server.copies.looked_at import MARK, TAKE_BACK, Looked, fold, mark_of, marks_of
+from server.copies.looked_at import MARK, TAKE_BACK, Looked, courses_of, fold, mark_of, marks_of
 from server.copies.similar import (
     Case,
     SharedLine,
@@ -66,7 +66,8 @@ class SimilarPage:
 
     def address(self, case: Case, right: Work) -> dict[str, object]:
         """The query of a case's page. A very large case is shown pair by pair."""
-        works = case.works if len(case.works) <= MOST_IN_CASE else (case.works[0], right)
+        other = next(work for work in case.works if work.person_id != right.person_id)
+        works = case.works if len(case.works) <= MOST_IN_CASE else (other, right)
         return _address(works, right, across=self.across)
 
 
@@ -168,12 +169,14 @@ def export_case(slug: str, assignment: str) -> Response:
     with site().readers.begin() as session:
         on = _asked_case(assignment, session, course)
         html = render_template("copies/case_file.html", page=_case_file(session, on))
+        courses = courses_of(session, on, *on.item)
     with site().sessions.begin() as session:
-        names = [work.public_id for work in on.item]
-        note(
-            session, acting(session), "submission.case_exported", f"submission {names[0]}", course_id=course.course_id,
-            others=", ".join(names[1:]),
-        )  # fmt: skip
+        subject, *others = (work.public_id for work in on.item)
+        for each in courses:
+            note(
+                session, acting(session), "submission.case_exported", f"submission {subject}", course_id=each,
+                others=", ".join(others),
+            )  # fmt: skip
     answer = Response(html, mimetype="text/html")
     name = f"{course.slug}-{assignment}-{on.item[0].public_id[:8]}.html"
     answer.headers.set("Content-Disposition", "attachment", filename=name)
