@@ -20,6 +20,7 @@ from server.assignments.staff_views import assignment_of
 from server.audit.service import note
 from server.copies.looked_at import MARK, TAKE_BACK, Looked, courses_of, fold, mark_of, marks_of
 from server.copies.similar import (
+    MOST_STUDENTS,
     Case,
     SharedLine,
     Similar,
@@ -54,6 +55,7 @@ class SimilarPage:
 
     looked: pairs that staff marked as fine, folded away; least: students from which pairs are compared
     others: assignments with the same exercise in other courses of the reader; compared if `across`
+    left_out: their students who aren't compared, because they are too many
     """
 
     desk: Desk
@@ -63,6 +65,8 @@ class SimilarPage:
     least: int
     others: Sequence[Assignment]
     across: bool
+    left_out: int
+    most: int
 
     def address(self, case: Case, right: Work) -> dict[str, object]:
         """The query of a case's page. A very large case is shown pair by pair."""
@@ -128,15 +132,18 @@ def show_similar(slug: str, assignment: str) -> str:
         one = assignment_of(session, course, assignment)
         others = other_assignments(session, one, _reader(session))
         across = bool(asked(ACROSS) and others)
-        found, looked = Similar(0, ()), list[Looked]()
+        found, looked, left_out = Similar(0, ()), list[Looked](), 0
         if one.similar_percent:
             compared = [one, *others] if across else [one]
             marks = marks_of(session, *compared)
             works, files = works_of(session, *compared), shared_files(session, *compared)
             given = given_code(session, one.exercise)
-            all_found = similar(works, files, given, percent=one.similar_percent, own=one.id, marked=len(marks))
+            all_found = similar(works.works, files, given, percent=one.similar_percent, own=one.id, marked=len(marks))
+            left_out = works.left_out
             found, looked = fold(all_found, marks)
-        page = SimilarPage(desk_of(course, "submission"), one, found, looked, LEAST_STUDENTS, others, across)
+        page = SimilarPage(
+            desk_of(course, "submission"), one, found, looked, LEAST_STUDENTS, others, across, left_out, MOST_STUDENTS
+        )
         return render_template("copies/similar.html", page=page)
 
 
@@ -218,7 +225,7 @@ def _names(*also: str) -> list[str]:
 def _pair_page(session: Session, course: Membership, on: Target, form: Form) -> str:
     by_name = {work.public_id: work for work in on.item}
     left, right = by_name[asked("left")], by_name[asked("right")]
-    works = works_of(session, on.assignment, *_away(session, on))
+    works = works_of(session, on.assignment, *_away(session, on)).works
     sides = _sides(left, right, *side_by_side(left, right, works, given_code(session, on.assignment.exercise)))
     mark = mark_of(session, left, right)
     desk = desk_of(course, "submission")
@@ -228,7 +235,7 @@ def _pair_page(session: Session, course: Membership, on: Target, form: Form) -> 
 
 def _case_file(session: Session, on: Target) -> CaseFile:
     away = _away(session, on)
-    works = works_of(session, on.assignment, *away)
+    works = works_of(session, on.assignment, *away).works
     first, *others = on.item
     found = against_first(on.item, works, given_code(session, on.assignment.exercise))
     pairs = [

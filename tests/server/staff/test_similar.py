@@ -77,7 +77,7 @@ def test_the_same_file_is_found_in_earlier_submissions(portal: Portal, tom: Brow
         assignment = session.get_one(Assignment, course.assignment)
         groups = shared_files(session, assignment)
         assert [sorted(one.name for one in group) for group in groups] == [["ada", "bob"]]
-        assert [one.name for one in works_of(session, assignment)] == ["ada", "bob"]
+        assert [one.name for one in works_of(session, assignment).works] == ["ada", "bob"]
     page = tom.page(PAGE)
     assert 'data-case="file"' in page
     assert 'data-no="pairs"' in page
@@ -87,7 +87,7 @@ def test_the_submission_that_counts_is_compared(portal: Portal, tom: BrowserClie
     best = handed_in(portal.course, "ada", source=b"// good")
     portal.course.hand_in("ada", source=b"// later, without a verdict")
     with portal.course.sessions.begin() as session:
-        (one,) = works_of(session, session.get_one(Assignment, portal.course.assignment))
+        (one,) = works_of(session, session.get_one(Assignment, portal.course.assignment)).works
     assert one.public_id == best
 
 
@@ -230,7 +230,9 @@ def test_an_assignment_that_is_not_compared_has_no_alarm(portal: Portal, tom: Br
     assert 'data-no="comparison"' in tom.page(PAGE)
 
 
-def test_another_term_is_compared_only_for_staff_of_both(portal: Portal, tom: BrowserClient) -> None:
+def test_another_term_is_compared_only_for_staff_of_both(
+    portal: Portal, tom: BrowserClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     course = portal.course
     here = course.hand_in("ada", source=kernel(1).encode()).submission.public_id
     with course.sessions.begin() as session:
@@ -269,10 +271,12 @@ def test_another_term_is_compared_only_for_staff_of_both(portal: Portal, tom: Br
     assert 'data-no="cases"' in tom.page(f"{PAGE}?across=yes")
     assert tom.get(pair.replace("/pair?", "/case.html?")).status_code == 200
     for action, number in (("pair_looked_at", 2), ("case_exported", 1)):
-        deeds = [deed.course_id for deed in course.deeds(f"submission.{action}")]
+        deeds = [deed.course_id or 0 for deed in course.deeds(f"submission.{action}")]
         assert sorted(deeds) == sorted(number * [course.course, term_id]), action
     assert tom.post_form(pair.replace("/pair?", "/pair/take-back?")).status_code == 303
     assert 'data-no="cases"' not in tom.page(f"{PAGE}?across=yes")
+    monkeypatch.setattr("server.copies.similar.MOST_STUDENTS", 2)
+    assert 'data-left-out="1"' in tom.page(f"{PAGE}?across=yes")
 
 
 def test_the_overview_says_at_once_that_files_are_identical(portal: Portal, tom: BrowserClient, engine: Engine) -> None:
