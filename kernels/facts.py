@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
+_MOST_ROWS, _LONGEST_NAME = 2**31, 200
+
 
 class Mistake(StrEnum):
     """The mistake behind a finding, if its verdict has several that need different advice."""
@@ -168,8 +170,12 @@ class IncorrectMap:
     @property
     def drawable(self) -> bool:
         """Whether it is a map at all. A process that ran hostile source may have made it."""
-        digits = all(row.isascii() and row.isdigit() and len(row) == len(self.cells[0]) for row in self.cells)
-        return digits and 0 < len(self.cells) <= min(32, self.rows) and 0 < len(self.cells[0]) <= min(32, self.columns)
+        cells = "".join(self.cells)
+        if not (cells.isascii() and cells.isdigit() and cells.strip("0")) or len(self.name) > _LONGEST_NAME:
+            return False
+        high, wide = len(self.cells), len(self.cells[0])
+        fits = 0 < high <= min(32, self.rows) and 0 < wide <= min(32, self.columns)
+        return fits and all(len(row) == wide for row in self.cells) and max(self.rows, self.columns) < _MOST_ROWS
 
     @property
     def cell(self) -> tuple[int, int]:

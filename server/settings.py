@@ -30,6 +30,7 @@ _SIGN_ON = "TILELAB_SIGN_ON"
 _TRACES = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _TRACE_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
 _ADDRESS = re.compile(r"[^@\s<>,;\"]+@[^@\s<>,;\"]+")
+_COLLECTOR = re.compile(r"https?://([a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?(/[a-zA-Z0-9._~/-]*)?")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 
@@ -212,9 +213,8 @@ def _trace_collector(given: Mapping[str, str]) -> TraceCollector | None:
     base = given.get(_TRACES, "").strip().rstrip("/")
     if not base:
         return None
-    parts = urlsplit(base)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
-        raise SettingError(f"{_TRACES} is {base!r}. Use an address such as 'http://collector.example:4318'.")
+    if not _COLLECTOR.fullmatch(base):
+        raise SettingError(f"{_TRACES} isn't an address such as 'http://collector.example:4318'.")
     headers = {}
     for pair in secret(given, _TRACE_HEADERS).split(",") if is_set(given, _TRACE_HEADERS) else ():
         name, equals, value = pair.partition("=")

@@ -11,14 +11,17 @@ from flask import Blueprint, Response, jsonify
 
 from server.accounts.identity import person_asking
 from server.accounts.models import Scope
+from server.acts.act import Target
 from server.acts.by_api import change_by_json, done_answer, of_assignment, request_of
 from server.assignments.extensions import EXTENSION, WITHDRAWAL, extensions
+from server.assignments.practice import PRACTICE
 from server.courses.models import Assignment, Counts, Extension, SpeedBy
 from server.courses.service import visible_assignments
 from server.courses.staff_api import (
     NAME,
     PERSON,
     REFUSES,
+    REFUSES_CHANGE,
     DoneAnswer,
     assignment_here,
     lowering,
@@ -76,6 +79,7 @@ class AssignmentAnswer:
     min_interval_seconds: between two submissions; checks_per_hour: your free checks per hour
     checks_left: your free checks left now
     page: the path of its page
+    practice: whether it has neither points nor a deadline, so that no gradebook has it
     """
 
     id: str
@@ -103,6 +107,7 @@ class AssignmentAnswer:
     checks_per_hour: int
     checks_left: int
     page: str
+    practice: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +156,7 @@ def _assignment_answer(
         checks_per_hour=mine.checks,
         checks_left=max(0, mine.checks - mine.checked),
         page=f"/courses/{course.slug}/{assignment.slug}/",
+        practice=assignment.practice,
     )
 
 
@@ -171,6 +177,7 @@ _PATH: Mapping[str, Any] = {"course": NAME, "assignment": NAME}
 _ALL = "/courses/<course>/assignments/<assignment>/extensions"
 _ONE = f"{_ALL}/<int(max=9007199254740991):person>"
 _ExtensionRequest = request_of(EXTENSION, "ExtensionRequest")
+_PracticeRequest = request_of(PRACTICE, "PracticeRequest")
 _WithdrawalRequest = request_of(WITHDRAWAL, "WithdrawalRequest")
 
 
@@ -192,6 +199,26 @@ class ExtensionsAnswer:
     """An assignment's extensions, by the students' names."""
 
     extensions: tuple[ExtensionAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PracticeAnswer:
+    """The new assignments, by short name."""
+
+    assignments: tuple[str, ...]
+
+
+@staff_api.post("/courses/<course>/practice")
+@operation(PracticeAnswer, path={"course": NAME}, takes=_PracticeRequest, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
+def add_practice(course: str) -> Response:
+    """Add exercises that come with Tilelab as practice, as an instructor."""
+    return change_by_json(
+        PRACTICE,
+        _PracticeRequest,
+        course,
+        lambda session, desk: Target(desk.course(session)),
+        lambda _session, _on, made: PracticeAnswer(tuple(one.slug for one in made)),
+    )
 
 
 @staff_api.get(_ALL)

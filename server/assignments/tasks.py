@@ -33,6 +33,8 @@ class Task:
     entries: the submissions and checks of this person that decide something, see `Deciding`
     number: how many submissions and checks there are
     position: its place in the course; None for none
+    exercise: the name of an exercise that comes with Tilelab; "" for a course's own
+    practice: whether it has neither points nor a deadline
     """
 
     course: str
@@ -53,6 +55,8 @@ class Task:
     number: int = 0
     position: int | None = None
     assignment_id: int = 0
+    exercise: str = ""
+    practice: bool = False
 
     @property
     def counted(self) -> Counted | None:
@@ -110,14 +114,14 @@ def due_next(tasks: Iterable[Task], now: datetime) -> Sequence[Task]:
     """Choose the tasks that are still worth doing. tasks: by deadline.
 
     First come open tasks before their deadline, then late ones, the latest deadline first. Then come done tasks that
-    can be improved. Left out are closed and excused tasks, done tasks after their deadline, and done tasks that can't
-    be improved.
+    can be improved. Left out are practice, closed and excused tasks, done tasks after their deadline, and done tasks
+    that can't be improved.
     """
     ahead: list[Task] = []
     late: list[Task] = []
     done: list[Task] = []
     for task in tasks:
-        if task.closed(now) or task.at_its_best or task.grade.excuse_released:
+        if task.practice or task.closed(now) or task.at_its_best or task.grade.excuse_released:
             continue
         if not task.overdue(now):
             (done if task.done else ahead).append(task)
@@ -189,6 +193,8 @@ def tasks_for(
             number=deciding[assignment.id].number,
             position=assignment.position,
             assignment_id=assignment.id,
+            exercise="" if assignment.exercise.course_id else assignment.exercise.name,
+            practice=assignment.practice,
         )
 
 
@@ -208,7 +214,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class CourseProgress:
-    """A student's progress in a course, without the assignments that they are excused from.
+    """A student's progress in a course, without practice and the assignments that they are excused from.
 
     done, of: how many assignments are accepted, of how many
     points, most: of the assignments with points that are released
@@ -226,7 +232,8 @@ class CourseProgress:
 class CourseBar:
     """A student's place in a course, as the pages of one assignment show it.
 
-    task: the page's own; before, after: its neighbours in the course's order, None at the ends
+    task: the page's own; before, after: its neighbours in the course's order, None at the ends. The neighbours of
+        practice are practice
     """
 
     now: datetime
@@ -240,22 +247,24 @@ def course_bar(session: Session, reader: Reader) -> CourseBar | None:
     """The bar for a student's page of an assignment; None for course staff, who have no progress."""
     if reader.course.is_staff:
         return None
-    tasks = tasks_in(session, reader.course.course_id, reader.course.role, reader.viewer.id, reader.now)
-    here = next((place for place, task in enumerate(tasks) if task.slug == reader.slug), None)
-    if here is None:
+    every = tasks_in(session, reader.course.course_id, reader.course.role, reader.viewer.id, reader.now)
+    own = next((task for task in every if task.slug == reader.slug), None)
+    if own is None:
         return None
+    tasks = [task for task in every if task.practice == own.practice]
+    here = tasks.index(own)
     return CourseBar(
         now=reader.now,
         task=tasks[here],
         before=tasks[here - 1] if here else None,
         after=tasks[here + 1] if here + 1 < len(tasks) else None,
-        progress=course_progress(tasks),
+        progress=course_progress(every),
     )
 
 
 def course_progress(tasks: Sequence[Task]) -> CourseProgress:
     """Sum up a student's tasks in one course."""
-    found = [task for task in tasks if not task.grade.excuse_released]
+    found = [task for task in tasks if not (task.practice or task.grade.excuse_released)]
     valued = [task for task in found if task.points]
     released = [task for task in valued if not task.grade.held]
     return CourseProgress(

@@ -16,6 +16,7 @@ from server.accounts.access import nothing_here, viewer
 from server.assignments.extension_request_views import request_state
 from server.assignments.form import Sent, read_sent
 from server.assignments.page import assignment_page
+from server.assignments.practice import practice_levels
 from server.assignments.tasks import course_progress, read_activity, tasks_in
 from server.courses.access import Reader, assignment_for, member_of, reader_of
 from server.exercises.stored import figure_of, material_of
@@ -63,8 +64,8 @@ def show_course(course: str) -> str:
         activity = None if here.is_staff else read_activity(session, tasks, who.id, now, zone_of(here.time_zone))
     progress = None if here.is_staff else course_progress(tasks)
     return render_template(
-        "assignments/course.html", course=here, tasks=tasks, now=now, progress=progress, activity=activity, news=news,
-        part=announced,
+        "assignments/course.html", course=here, tasks=[task for task in tasks if not task.practice], now=now,
+        progress=progress, activity=activity, news=news, part=announced, practice=practice_levels(tasks),
     )  # fmt: skip
 
 

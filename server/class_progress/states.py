@@ -19,6 +19,7 @@ from kernels.rendering.page.charts import svg
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Correction, Extension, Membership, Role
+from server.courses.service import assignments_for
 from server.database.base import one_of
 from server.submissions.allowance import accommodations_in
 from server.submissions.counted_submission import due_for
@@ -99,10 +100,11 @@ class Bar:
         return svg.parts([(state.value, count / max(1, self.students)) for state, count in self.parts])
 
 
-def bars(session: Session, course_id: int, assignments: Sequence[Assignment]) -> list[Bar]:
-    """The bar of each assignment, in the same order."""
-    states = states_of(session, course_id, assignments)
-    return [Bar.of(assignment, states[assignment.id]) for assignment in assignments]
+def bars(session: Session, course_id: int, now: datetime) -> list[Bar]:
+    """The bar of each assignment that students see, in the course's order, without practice."""
+    shown = [one for one in assignments_for(session, course_id, Role.STUDENT, now) if not one.practice]
+    states = states_of(session, course_id, shown)
+    return [Bar.of(assignment, states[assignment.id]) for assignment in shown]
 
 
 def states_of(session: Session, course_id: int, assignments: Sequence[Assignment]) -> Mapping[int, list[StudentState]]:

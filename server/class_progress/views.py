@@ -25,7 +25,6 @@ from server.class_progress.scores import Scores, scores
 from server.class_progress.states import Bar, bars, states_of, stuck, students_in
 from server.courses.access import Membership, staff_of
 from server.courses.models import Assignment, Role
-from server.courses.service import assignments_for
 from server.courses.staff_pages import Desk, acting, asked, desk_of, looked_for, staff
 from server.grades.grade import Grade
 from server.grades.gradebook import gradebook
@@ -169,8 +168,7 @@ class ProgressPage:
 def show_all_progress(slug: str) -> str:
     course = staff_of(slug)
     with site().readers.begin() as session:
-        found = assignments_for(session, course.course_id, Role.STUDENT, datetime.now(UTC))
-        page = AllProgressPage(desk_of(course, "progress"), bars(session, course.course_id, found))
+        page = AllProgressPage(desk_of(course, "progress"), bars(session, course.course_id, datetime.now(UTC)))
     return render_template("class_progress/progress.html", page=page)
 
 

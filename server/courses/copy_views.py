@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from datetime import date, datetime
 
-from flask import Response, render_template
+from flask import Response, render_template, request
 from sqlalchemy.orm import Session
 
 from server.accounts.access import course_creator
@@ -26,6 +26,7 @@ class CopyPage:
 
     first: the first day with a date in the course; None for none
     dates: each assignment's times before and after, with the names of their fields; None before they are asked for
+    days: by how much they move
     weeks: the nearest shifts that keep the weekdays, in days; none if the present one does
     """
 
@@ -33,6 +34,7 @@ class CopyPage:
     form: Form
     first: date | None
     dates: Sequence[MovedDates] | None = None
+    days: int = 0
     weeks: Sequence[int] = ()
 
 
@@ -47,29 +49,39 @@ def new_copy(slug: str) -> str:
 def make_copy(slug: str) -> str | Response | tuple[str, int]:
     """Show the dates of the copy, or make it. The reader becomes its instructor."""
     course = _allowed(slug)
-    form = sent("slug", "title", "starts", "days", "preview", "dates")
+    form = sent("slug", "title", "starts", "days", "preview", "shown")
     if form["preview"] not in {"", "yes"}:
         form.values |= {"days": form["preview"], "starts": ""}
-    days, made = 0, ""
+    days, made, found = 0, "", None
     with mistakes_noted(form, "slug"), site().sessions.begin() as session:
         source, actor = the_course(session, course), acting(session)
         days = _days(session, source, form)
-        found = moved_dates(session, source, days)
-        dates = _sent_dates(form, found, source) if form["dates"] and not form["preview"] else {}
-        if form["preview"]:
-            _fill_in(form, found, source)
-        elif form.right:
-            made = copy_course(
-                session, source, actor, form["slug"], form["title"], days=days, dates=dates, instructor=actor
-            ).slug
+        if form.right:
+            found = moved_dates(session, source, days)
+            dates = _shown_dates(form, found, source, days)
+            if form.right and not form["preview"]:
+                made = copy_course(
+                    session, source, actor, form["slug"], form["title"], days=days, dates=dates, instructor=actor
+                ).slug
     if made and form.right:
         return back("staff.show_assignments", made, "course-copied")
-    shows = bool(form["dates"] or form["preview"]) and not {"days", "starts"} & form.mistakes.keys()
+    shows = found is not None and bool(form["shown"] or form["preview"])
     page = _copy_page(course, form, days if shows else None)
     return page if form.right else (page, 422)
 
 
 _TIMES = ("opens", "due", "closes")
+
+
+def _shown_dates(form: Form, found: Sequence[MovedDates], source: Course, days: int) -> dict[str, Dates]:
+    """The times in the table, if it was of the present shift. Otherwise fills in those of this shift."""
+    if form["shown"] == str(days):
+        return _sent_dates(form, found, source)
+    if form["shown"] or form["preview"]:
+        _fill_in(form, found, source)
+    if form["shown"] and not form["preview"]:
+        form.mistake("days", "The table had the dates of another shift. Look at the new ones, then copy.")
+    return {}
 
 
 def _fill_in(form: Form, found: Sequence[MovedDates], source: Course) -> None:
@@ -81,10 +93,12 @@ def _fill_in(form: Form, found: Sequence[MovedDates], source: Course) -> None:
 
 
 def _sent_dates(form: Form, found: Sequence[MovedDates], source: Course) -> dict[str, Dates]:
-    """The times in the table; adds mistakes to the form."""
+    """The times in the table; adds mistakes to the form. The table may lack an assignment that was made meanwhile."""
     zone, made = zone_named(source.time_zone), {}
     for each in found:
         slug = each.assignment.slug
+        if f"due-{slug}" not in request.form:
+            continue
         given = sent(*(f"{name}-{slug}" for name in _TIMES))
         form.values |= given.values
         times: dict[str, datetime | None] = {}
@@ -125,5 +139,5 @@ def _copy_page(course: Membership, form: Form, days: int | None = None) -> str:
         source = the_course(session, course)
         dates = None if days is None else moved_dates(session, source, days)
         weeks = [days - days % 7, days - days % 7 + 7] if days and days % 7 else []
-        page = CopyPage(desk_of(course, "overview"), form, first_day(session, source), dates, weeks)
+        page = CopyPage(desk_of(course, "overview"), form, first_day(session, source), dates, days or 0, weeks)
         return render_template("courses/copy_course.html", page=page, times=_TIMES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
 from server.audit.service import note
-from server.courses.local_time import zone_named
+from server.courses.local_time import days_later, zone_named
 from server.courses.models import Assignment, Course, Exercise, ExerciseFile, Role
 from server.courses.service import CourseError, assignments, create_course, enrol
 from server.courses.settings import check_zone
@@ -171,6 +171,8 @@ def copy_course(
         check_dates(chosen)
         values = {name: _moved(value, days, zone) for name, value in _values(one, _OF_THE_ASSIGNMENT).items()}
         values |= asdict(chosen) | {"listed": one.listed and chosen.opens_at is not None}
+        if values["board_frozen_at"] and chosen.due_at and each.now.due_at:
+            values["board_frozen_at"] += chosen.due_at - each.now.due_at
         exercise = _copied(session, one.exercise, made.id, moment, versions)
         copies[one.id] = Assignment(course_id=made.id, exercise_id=exercise, created_at=moment, **values)
     session.add_all(copies.values())
@@ -203,14 +205,8 @@ def _values(row: Base, without: frozenset[str]) -> dict[str, Any]:
 
 
 def _moved(value: Any, days: int, zone: ZoneInfo) -> Any:
-    """A time so many days later on the course's clock; other values unchanged."""
-    if not isinstance(value, datetime):
-        return value
-    local = value.astimezone(zone).replace(tzinfo=None) + timedelta(days=days)
-    later = local.replace(tzinfo=zone, fold=1).astimezone(UTC)
-    if later.astimezone(zone).replace(tzinfo=None) == local:
-        return later
-    return local.replace(tzinfo=zone, fold=0).astimezone(UTC)  # clocks skip this time
+    """A time so many days later; other values unchanged."""
+    return days_later(value, days, zone) if isinstance(value, datetime) else value
 
 
 def _copied(session: Session, exercise: Exercise, course_id: int, now: datetime, versions: dict[int, int]) -> int:

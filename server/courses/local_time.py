@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _FIRST, _LAST = 2000, 2200
@@ -20,6 +20,15 @@ def zone_named(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return ZoneInfo("UTC")
+
+
+def days_later(moment: datetime, days: int, zone: ZoneInfo) -> datetime:
+    """The same time of day so many days later, also when clocks change between."""
+    local = moment.astimezone(zone).replace(tzinfo=None) + timedelta(days=days)
+    later = local.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    if later.astimezone(zone).replace(tzinfo=None) == local:
+        return later
+    return local.replace(tzinfo=zone, fold=0).astimezone(UTC)  # clocks skip this time
 
 
 def typed(moment: datetime | None, zone: ZoneInfo) -> str:

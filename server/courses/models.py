@@ -270,6 +270,11 @@ class Assignment(Base):
         """The most points possible, for the kernel and by the rubric."""
         return self.points + most_of(self.rubric)
 
+    @property
+    def practice(self) -> bool:
+        """Whether it has neither points nor a deadline, so that no gradebook has it."""
+        return not self.most_points and self.due_at is None
+
 
 class Extension(Base):
     """A student's extension for one assignment.

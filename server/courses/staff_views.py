@@ -22,8 +22,7 @@ from server.courses.attention import SOON, Attention, attention
 from server.courses.audit_log import Entries, read_entries
 from server.courses.creation import allow, creators, disallow, found_course
 from server.courses.deletion import Losses, delete_assignment, delete_course, losses_of_assignment, losses_of_course
-from server.courses.models import Role
-from server.courses.service import CourseError, assignments_for
+from server.courses.service import CourseError
 from server.courses.settings import COURSE_SETTINGS, zones
 from server.courses.staff_pages import Desk, acting, back, desk_of, mistakes_noted, staff, the_course
 from server.http.forms import Form, filled, sent
@@ -70,7 +69,7 @@ def overview(slug: str) -> str:
     course = staff_of(slug)
     now = datetime.now(UTC)
     with site().readers.begin() as session:
-        found = bars(session, course.course_id, assignments_for(session, course.course_id, Role.STUDENT, now))
+        found = bars(session, course.course_id, now)
         page = OverviewPage(
             desk_of(course, "overview"), attention(session, course.course_id, now), found,
             _forecast(session, found, now),

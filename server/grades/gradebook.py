@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from kernels.csv_tables import written
 from kernels.wording import rounded_points
-from server.courses.models import Assignment, Membership, Role
+from server.courses.models import Assignment, Correction, Membership, Role
 from server.courses.service import assignments_for
 from server.fields import Text
 from server.grades.grade import Grade, grades
@@ -111,7 +111,7 @@ def gradebook(
     Leaves out assignments that students can't see, unless one of them has submitted.
 
     members: only the rows of these; None for all present students
-    slugs: only the columns of these assignments; None for all
+    slugs: only the columns of these assignments; None for all but practice
     """
     shown = roster(session, course_id, GradesCriteria().students) if members is None else members
     people = _people(course_id, shown)
@@ -199,14 +199,25 @@ def _people(course_id: int, members: Sequence[Member]) -> Select[int]:
 
 
 def _columns(session: Session, course_id: int, slugs: Sequence[str] | None) -> list[Assignment]:
-    """Assignments that students see or have submitted to. slugs: only these; None for all."""
+    """Assignments that students see or have submitted to. slugs: only these; None for all without practice."""
     every = assignments_for(session, course_id, Role.INSTRUCTOR)
     hidden = [one.id for one in every if not one.listed]
     students = select(Membership.person_id).where(Membership.course_id == course_id, Membership.role == Role.STUDENT)
     theirs = exists().where(Submission.assignment_id == Assignment.id, Submission.person_id.in_(students))
     used = set(session.scalars(select(Assignment.id).where(Assignment.id.in_(hidden), theirs)))
     shown = [one for one in every if one.listed or one.id in used]
-    return [one for one in shown if slugs is None or one.slug in slugs]
+    if slugs is not None:
+        return [one for one in shown if one.slug in slugs]
+    scored = _scored(session, [one.id for one in shown if one.practice])
+    return [one for one in shown if not one.practice or one.id in scored]
+
+
+def _scored(session: Session, practice: Sequence[int]) -> set[int]:
+    """The practice for which course staff gave somebody points, which must not get lost."""
+    if not practice:
+        return set()
+    query = select(Correction.assignment_id).where(Correction.assignment_id.in_(practice), Correction.score > 0)
+    return set(session.scalars(query))
 
 
 def _tries(session: Session, assignments: Sequence[int], people: Select[int]) -> Mapping[int, Mapping[int, int]]:

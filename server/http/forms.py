@@ -68,8 +68,11 @@ class Form:
 
 
 def sent(*names: str) -> Form:
-    """The sent values of these fields, storable; "" for a missing field. Other fields are ignored."""
-    return Form({name: storable(request.form.get(name, ""))[:LONGEST] for name in names})
+    """The sent values of these fields, storable; "" for a missing field. Other fields are ignored.
+
+    A field that was sent several times, such as the chosen ones of a list, has all values, with spaces between them.
+    """
+    return Form({name: storable(" ".join(request.form.getlist(name)))[:LONGEST] for name in names})
 
 
 def filled(values: Mapping[str, str]) -> Form:

@@ -308,8 +308,8 @@ def _with_more_time(session: Session, now: datetime) -> list[int]:
         .join(Course, Course.id == Assignment.course_id)
         .where(Assignment.due_at <= now, Course.archived_at.is_(None))
     )
-    found = {one.id: due_for(one, None, given).due_at for one, given in session.execute(query)}
-    return [number for number, due_at in found.items() if due_at is not None and due_at > now]
+    times = ((one.id, due_for(one, None, given).due_at) for one, given in session.execute(query))
+    return list({number for number, due_at in times if due_at is not None and due_at > now})
 
 
 def _unfinished(assignment: Assignment) -> Select[Person, Extension, Accommodation]:

@@ -13,8 +13,10 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from http.client import HTTPException
 
 import redis
@@ -39,13 +41,15 @@ _AT_ONCE = 100
 _SECONDS = 10.0
 _CURSOR, _SENDER = "tilelab:traces", "tilelab:traces-sender"
 _INTERNAL, _ERROR = 1, 2
+_LATER = frozenset({401, 403, 404, 408, 429})
+"""Answers that a correction of the collector's settings may change."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of a job's time. fault: why it failed; "" if it didn't."""
+    """A part of a job's time. fault: how it failed; "" if it didn't. A worker's own words may hold anything."""
 
     name: str
     begun: datetime
@@ -79,17 +83,20 @@ class TraceSender:
     def send(self, now: datetime | None = None, stop: threading.Event | None = None) -> int:
         """Send the traces of all jobs that ended since the last round. Returns their number."""
         until, sent = (now or datetime.now(UTC)) - _SETTLED, 0
+        lock = self.client.lock(_SENDER, timeout=4 * _SECONDS, blocking=False)
         with broker_errors(self.client):
-            if not self.client.set(_SENDER, "1", nx=True, ex=int(4 * _SECONDS)):
+            if not lock.acquire():
                 return 0
         try:
             while (jobs := self._ended(until)) and not (stop and stop.is_set()):
+                with broker_errors(self.client):
+                    lock.reacquire()
                 _post(self.collector, json.dumps(otlp(jobs)).encode())
                 self._moved(jobs[-1].ended_at or until, jobs[-1].id)
                 sent += len(jobs)
         finally:
-            with broker_errors(self.client):
-                self.client.delete(_SENDER)
+            with suppress(redis.RedisError):
+                lock.release()
         return sent
 
     def _ended(self, until: datetime) -> Sequence[Job]:
@@ -124,8 +131,14 @@ class TraceSender:
 def _post(collector: TraceCollector, body: bytes) -> None:
     headers = {"Content-Type": "application/json", **collector.headers}
     request = urllib.request.Request(collector.address, body, headers)  # noqa: S310 - the settings allow http and https
-    with urllib.request.urlopen(request, timeout=_SECONDS):  # noqa: S310
-        pass
+    try:
+        with urllib.request.urlopen(request, timeout=_SECONDS):  # noqa: S310
+            pass
+    except urllib.error.HTTPError as error:
+        if error.code in _LATER or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise
+        # It would refuse them again, and the traces behind them would wait.
+        logger.error("the collector refused traces, which are left out: %d %s", error.code, error.reason)  # noqa: TRY400 - no trace is needed
 
 
 def spans(job: Job) -> Iterator[Span]:
@@ -133,8 +146,8 @@ def spans(job: Job) -> Iterator[Span]:
     ended = job.ended_at or job.queued_at
     facts: dict[str, str | int] = {"tilelab.job": job.id, "tilelab.exercise": job.exercise.name}
     facts |= {"tilelab.verdict": str(job.verdict)} if job.verdict else {}
-    faults = [step.fault for step in job.steps if step.fault] if job.verdict is Verdict.SYSTEM_ERROR else []
-    yield Span(str(job.kind), job.queued_at, ended, facts, "".join(faults[-1:]))
+    fault = str(job.verdict) if job.verdict is Verdict.SYSTEM_ERROR else ""
+    yield Span(str(job.kind), job.queued_at, ended, facts, fault)
     since = job.queued_at
     for step in job.steps:
         for attempt in step.attempts:
@@ -145,7 +158,7 @@ def spans(job: Job) -> Iterator[Span]:
             yield Span(f"{name}: send", attempt.sent_at, begun, facts)
             well = attempt.outcome in {None, AttemptOutcome.DONE}
             worker = {"tilelab.worker": attempt.worker} if attempt.worker else {}
-            yield Span(name, begun, over, facts | worker, "" if well else attempt.fault or str(attempt.outcome))
+            yield Span(name, begun, over, facts | worker, "" if well else str(attempt.outcome))
             since = over
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from kernels.verdict import Verdict
+from server.courses.local_time import days_later, zone_named
 from server.courses.models import Accommodation, Assignment, Counts, Extension, SpeedBy
 from server.grades.points import Achieved, worth
 from server.submissions.models import Mode
@@ -108,8 +110,10 @@ def due_for(assignment: Assignment, extension: Extension | None, accommodation: 
     """
     due_at, closes_at = assignment.due_at, assignment.closes_at
     if accommodation is not None:
-        more = _extra_time(assignment, accommodation)
-        due_at, closes_at = (None if at is None else at + more for at in (due_at, closes_at))
+        more, days = _share_of_time(assignment, accommodation), accommodation.extra_days
+        # Days are the course's: the time of day stays when clocks change.
+        zone = zone_named(assignment.course.time_zone) if days else ZoneInfo("UTC")
+        due_at, closes_at = (None if at is None else days_later(at, days, zone) + more for at in (due_at, closes_at))
     if extension is not None:
         due_at, closes_at = _later(due_at, extension.due_at), _later(closes_at, extension.closes_at)
     if due_at is not None and closes_at is not None:
@@ -117,12 +121,11 @@ def due_for(assignment: Assignment, extension: Extension | None, accommodation: 
     return Deadlines(due_at, closes_at)
 
 
-def _extra_time(assignment: Assignment, accommodation: Accommodation) -> timedelta:
-    """How much later the deadlines are, in full minutes. Without an opening, time runs from the creation."""
+def _share_of_time(assignment: Assignment, accommodation: Accommodation) -> timedelta:
+    """The share of the time, in full minutes. Without an opening, the time runs from the creation."""
     ends = assignment.due_at or assignment.closes_at
     whole = timedelta() if ends is None else max(timedelta(), ends - (assignment.opens_at or assignment.created_at))
-    part = -(-whole * accommodation.extra_percent // (100 * _MINUTE)) * _MINUTE
-    return accommodation.extra_days * _DAY + part
+    return -(-whole * accommodation.extra_percent // (100 * _MINUTE)) * _MINUTE
 
 
 def _later(common: datetime | None, own: datetime | None) -> datetime | None:

@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from kernels.exercise import BUILT_IN
+from kernels.exercise.catalogue import catalogue_entries
 from kernels.rendering.text_safety import safe
 from kernels.wire import WireError, from_plain
 from server.accounts.service import (
@@ -117,6 +118,9 @@ def prepare_demo(sessions: Sessions, file: Path, url: str) -> Demo:
         code = course.enrolment_code
         for exercise in _EXERCISES:
             _set_exercise(session, course, exercise, device_class, arch, now)
+        for exercise in catalogue_entries():
+            if exercise not in _EXERCISES:
+                _set_practice(session, course, exercise, now)
     users = [_user(sessions, email, name, role, known.get(email), now) for email, name, role in _PEOPLE]
     write_demo(file, DemoFile(url, tuple(users)))
     return Demo(tuple(users), code)
@@ -140,6 +144,14 @@ def _set_exercise(session: Session, course: Course, name: str, device_class: str
         return
     assignment.device_class, assignment.arch = device_class, arch
     update_exercise(session, assignment, None, now=now)
+
+
+def _set_practice(session: Session, course: Course, name: str, now: datetime) -> None:
+    found = find_assignment(session, f"{course.slug}/{name}")
+    if found is None:
+        create_assignment(session, course, name, now=now)
+    else:
+        update_exercise(session, found, None, now=now)
 
 
 def _user(sessions: Sessions, email: str, name: str, role: Role, known: DemoUser | None, now: datetime) -> DemoUser:

@@ -47,6 +47,7 @@ NOTICES: dict[str, str] = {
     "assignment-set": "Assignment created.",
     "assignment-changed": "Assignment saved.",
     "assignments-ordered": "Order saved. Students see their assignments in this order.",
+    "practice-added": "Practice added. Students see it below the assignments.",
     "assignment-deleted": "Assignment deleted.",
     "assignment-updated": "Assignment updated. If its leaderboards are empty now, choose “Regrade all” to fill them.",
     "extension-granted": "Extension granted.",

@@ -33,10 +33,11 @@ pages.add_app_template_global(next_step)
 
 @dataclass(frozen=True, slots=True)
 class LearntCourse:
-    """An active course of a student. tasks: in the course's order."""
+    """An active course of a student. tasks: in the course's order, without the practice."""
 
     course: Attended
     tasks: Sequence[Task]
+    practice: Sequence[Task]
     progress: CourseProgress
 
 
@@ -74,7 +75,7 @@ def _home(who: Viewer) -> HomePage:
         courses = all_courses(session) if who.admin else own
         answers, unseen = news_by_course(session, who.id), unseen_by_course(session, who.id, now)
     learnt = [_learnt(course, tasks) for course in courses if course.role is Role.STUDENT]
-    shown = [one for one in learnt if one.tasks]
+    shown = [one for one in learnt if one.tasks or one.practice]
     with_tasks = {one.course.slug for one in shown}
     others = [one for one in courses if one.slug not in with_tasks]
     return HomePage(now, next(iter(due_next(tasks, now)), None), invited, shown, others, answers, unseen)
@@ -82,4 +83,7 @@ def _home(who: Viewer) -> HomePage:
 
 def _learnt(course: Attended, tasks: Sequence[Task]) -> LearntCourse:
     own = in_order(task for task in tasks if task.course == course.slug)
-    return LearntCourse(course, own, course_progress(own))
+    return LearntCourse(
+        course, [task for task in own if not task.practice], [task for task in own if task.practice],
+        course_progress(own),
+    )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from server.acts import file_api, file_views
 from server.assignments import api as assignment_api
-from server.assignments import extension_views
+from server.assignments import extension_views, practice_views
 from server.assignments import staff_views as assignment_views
 from server.class_progress import api as progress_api
 from server.class_progress import views as progress_views
@@ -37,6 +37,7 @@ __all__ = [
     "announcement_api", "announcement_views", "assignment_api", "assignment_views", "audit_views", "catalogue_views",
     "comment_views", "copies_views", "copy_views", "course_views", "exercise_api", "exercise_views", "extension_views",
     "file_api", "file_views", "grade_api", "grade_views", "grading_views", "lti_api", "lti_views", "platform_views",
-    "progress_api", "progress_views", "regrade_api", "regrade_views", "request_views", "retention_views", "roster_api",
-    "roster_views", "rubric_views", "staff", "staff_api", "student_views", "submission_api", "submission_views",
+    "practice_views", "progress_api", "progress_views", "regrade_api", "regrade_views", "request_views",
+    "retention_views", "roster_api", "roster_views", "rubric_views", "staff", "staff_api", "student_views",
+    "submission_api", "submission_views",
 ]  # fmt: skip

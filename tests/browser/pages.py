@@ -163,6 +163,7 @@ _STATES = (
     _state("staff-exercise-staged", "/staff/bare/regrades/staged/staged", "ina"),
     _state("staff-catalogue", "/staff/gpu/catalogue", "ina"),
     _state("staff-catalogue-exercise", "/staff/gpu/catalogue/bank-conflicts", "ina"),
+    _state("staff-practice", "/staff/gpu/practice", "ina"),
     _state("staff-exercises", "/staff/gpu/exercises", "ina"),
     _state("staff-exercises-empty", "/staff/void/exercises", "ina"),
     _state("staff-view-as", "/courses/gpu/tiled/", "ina as ada"),

@@ -77,6 +77,7 @@ class Assignment:
     due_at: str | None = None
     late_days_left: int = 0
     late_days_needed: int = 0
+    practice: bool = False
 
 
 @dataclass(frozen=True, slots=True)

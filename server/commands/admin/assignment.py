@@ -10,14 +10,15 @@ import click
 from sqlalchemy.orm import Session
 
 from kernels.wording import plural
-from server.acts.act import assignment_target
+from server.acts.act import Target, assignment_target
 from server.acts.field import plain_values
 from server.assignments import creation
 from server.assignments import creation as order
 from server.assignments.exercise_update import Updated, update_exercise
 from server.assignments.extensions import EXTENSION, EXTENSIONS_FILE, WITHDRAWAL, Grant
+from server.assignments.practice import PRACTICE
 from server.assignments.settings import SETTINGS, AssignmentSettings, setting_of, wrong_settings
-from server.commands.acts import asked_for, carry_out, options, told, wrong_options
+from server.commands.acts import Named, asked_for, carry_out, options, told, verb, wrong_options
 from server.commands.admin.requests.extensions import extension_requests
 from server.commands.database import database_in_use, in_session
 from server.commands.exercise_lookup import check_solution, exercise_in, exercise_named
@@ -131,6 +132,25 @@ def change(session: Session, found: Assignment, confirmed: str, **given: Any) ->
     changed = carry_out(SETTINGS, session, assignment_target(found), asked, confirmed)
     shown, now = _shown(found), told(SETTINGS, asked, found.course)
     return Answer(shown | {"changed": sorted(changed)}, f"{'Changed' if changed else 'Unchanged'} {found.name}: {now}.")
+
+
+@verb(
+    assignment,
+    PRACTICE,
+    Named((click.argument("course"),), lambda session, course: Target(course_named(session, course))),
+    "exercises",
+)
+def practice(_session: Session, on: Target, made: list[Assignment]) -> Answer:
+    """Add exercises that come with Tilelab as practice to COURSE: without points, deadline or a gradebook column.
+
+    \b
+    Example:
+      tilelab admin assignment practice cs483 --exercises naive,tiled
+      tilelab admin assignment practice cs483 --exercises all
+    """
+    slugs = [one.slug for one in made]
+    shown = {"course": on.course.slug, "assignments": slugs}
+    return Answer(shown, f"Added {plural(len(slugs), 'exercise')} as practice: {', '.join(slugs)}.")
 
 
 @assignment.command("order")

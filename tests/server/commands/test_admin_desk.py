@@ -263,34 +263,27 @@ def test_two_names_set_an_exercise(course: ACourse) -> None:
 
 
 def test_copies_are_listed(course: ACourse) -> None:
-    assert told("copies", "gpu", "tiled") == {
-        "students": 0, "identical_files": [], "identical_code": [], "pairs": [], "more_pairs": 0,
-        "looked_at": [],
-    }  # fmt: skip
+    assert told("copies", "gpu", "tiled") == {"students": 0, "cases": [], "more_pairs": 0, "looked_at": []}
     ada, bob = (course.hand_in(name, source=kernel(1).encode()).submission.public_id for name in ("ada", "bob"))
-    course.hand_in("eve", source=disguised(kernel(1), "reformatted", 1).encode())
+    eve = course.hand_in("eve", source=disguised(kernel(1), "reformatted", 1).encode()).submission.public_id
     course.hand_in("fay", source=disguised(kernel(3), "renamed", 1).encode())
     for seed in range(2, 12):
         course.hand_in(f"s{seed}", source=kernel(seed).encode())
     found = told("copies", "gpu", "tiled")
-    assert found["identical_files"] == [
-        {
-            "many": False,
-            "submissions": [
-                {"email": "ada@example.edu", "submission": ada}, {"email": "bob@example.edu", "submission": bob},
-            ],
-        }
-    ]  # fmt: skip
-    assert "3 students: ada@example.edu, bob@example.edu, eve@example.edu" in done("copies", "gpu", "tiled")
-    assert "% " in next(line for line in done("copies", "gpu", "tiled").splitlines() if "fay@" in line)
+    first = found["cases"][0]
+    assert (first["same"], first["many"], first["submissions"][0]["submission"]) == ("code", False, ada)
+    assert [one["email"][:3] for one in first["submissions"]] == ["ada", "bob", "eve"]
+    assert "Identical code: 3 students" in done("copies", "gpu", "tiled").splitlines()
     assert "gpu/none" in refused("copies", "gpu", "none")
     assert set(course.actions()) == {"submission.compared"}
     done("pair", "fine", bob, ada, "--note", "worked together")
-    assert "Looked at, fine: 1 pair." in done("copies", "gpu", "tiled")
-    assert told("copies", "gpu", "tiled")["identical_files"] == []
+    assert told("copies", "gpu", "tiled")["cases"] == found["cases"]
+    done("pair", "fine", eve, ada)
+    assert told("copies", "gpu", "tiled")["cases"] == found["cases"][1:]
+    assert "Looked at, fine: 2 pairs." in done("copies", "gpu", "tiled")
     done("pair", "back", ada, bob)
-    assert told("copies", "gpu", "tiled")["looked_at"] == []
-    assert "same assignment" in refused("pair", "fine", ada, "none")
+    assert told("copies", "gpu", "tiled")["cases"] == found["cases"]
+    assert "same exercise" in refused("pair", "fine", ada, "none")
     assert {"submission.pair_looked_at", "submission.pair_taken_back"} < set(course.actions())
 
 

@@ -23,7 +23,7 @@ from server.settings import SettingError, TraceCollector, read_settings
 from server.submissions.verdicts import failed
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
 from tests.server.databases import ON_BOTH, ON_ONE
-from worker.contract.broker import connect_redis
+from worker.contract.broker import BrokerUnavailable, connect_redis
 from worker.contract.messages import StepKind
 
 
@@ -135,12 +135,15 @@ def test_each_lost_attempt_is_a_span_that_failed(course, collector, traces):
     for number in range(3):
         run(course, StepKind.CHECK, job, (10 * number, 10 * number + 1))
         with course.sessions.begin() as session:
-            failed(session, step_of(session, job), AttemptOutcome.LOST, "it is gone", later(10 * number + 5))
+            failed(session, step_of(session, job), AttemptOutcome.LOST, "a secret", later(10 * number + 5))
     assert traces.send(later(100)) == 1
     broken = [each for each in collector.spans if each.get("status", {}).get("code") == 2]
     assert [(each["name"], moments(each)) for each in broken] == [
         ("submission", (0, 25)), ("check", (1, 5)), ("check", (11, 15)), ("check", (21, 25)),
     ]  # fmt: skip
+
+    assert {each["status"]["message"] for each in broken} == {"system_error", "lost"}
+    assert "a secret" not in json.dumps(collector.bodies)
 
 
 def ended(course: ACourse, name: str, now: datetime) -> int:
@@ -166,6 +169,35 @@ def test_traces_wait_for_their_collector(course, collector, traces):
     second = ended(course, "bob", later(61))
     assert traces.send(later(120)) == 2
     assert jobs(collector) == [first, second]
+
+
+@ON_ONE
+def test_refused_traces_hold_up_no_others(course, collector, traces):
+    ended(course, "ada", later(1))
+    collector.status = 400
+    assert traces.send(later(60)) == 1
+    collector.status = 200
+    second = ended(course, "bob", later(61))
+    assert traces.send(later(120)) == 1
+    assert jobs(collector) == [second]
+
+
+@ON_ONE
+def test_a_sender_that_lost_its_lock_sends_no_more(course, redis_url, collector, traces, monkeypatch):
+    ended(course, "ada", later(1))
+    found = traces._ended
+
+    def slow(until: datetime) -> Any:
+        with connect_redis(redis_url) as client:
+            client.set("tilelab:traces-sender", "another's")
+        return found(until)
+
+    monkeypatch.setattr(TraceSender, "_ended", lambda _self, until: slow(until))
+    with pytest.raises(BrokerUnavailable):
+        traces.send(later(60))
+    assert collector.bodies == []
+    with connect_redis(redis_url) as client:
+        assert client.get("tilelab:traces-sender") == "another's"
 
 
 @ON_ONE
@@ -197,6 +229,9 @@ def test_the_collector_is_named_as_opentelemetry_does():
     [
         {"ENDPOINT": "ftp://c.example"},
         {"ENDPOINT": "file:///etc/passwd"},
+        {"ENDPOINT": "http://[::1"},
+        {"ENDPOINT": "http://c.example:abc"},
+        {"ENDPOINT": "http://user:secret@c.example"},
         {"ENDPOINT": "http://c.example", "HEADERS": "a=b%0d%0ac: d"},
         {"ENDPOINT": "http://c.example", "HEADERS": "a"},
     ],

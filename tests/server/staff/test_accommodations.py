@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
 import pytest
 from sqlalchemy import select
 
 from server.accounts.models import MailKind
 from server.courses.attention import attention
-from server.courses.models import Accommodation, Course, Role
+from server.courses.models import Accommodation, Assignment, Course, Role
 from server.courses.service import Terms, create_assignment
 from server.mail.occasions import occasions
+from server.submissions.counted_submission import due_for
 from tests.server.commands.admin import told
 from tests.server.course import NOW, ACourse
 from tests.server.databases import ON_SQLITE
@@ -81,9 +85,24 @@ def test_who_has_more_time_is_not_missing_and_is_reminded_later(portal: Portal) 
     ada = course.people["ada"]
     with course.sessions.begin() as session:
         session.add(Accommodation(course_id=course.course, person_id=ada, extra_days=1, granted_at=NOW))
+        # The last one doesn't decide for all: this adds two hours.
+        eve = course.person("eve")
+        session.add(Accommodation(course_id=course.course, person_id=eve, extra_percent=1, granted_at=NOW))
         session.flush()
         (deadline,) = attention(session, course.course, NOW).deadlines
-        assert [name for _, name in deadline.names] == ["bob"]
+        assert [name for _, name in deadline.names] == ["bob", "eve"]
         assert [(one.person.id, one.at) for one in occasions(session, NOW) if one.kind is MailKind.DEADLINES] == [
             (ada, NOW - DAY / 2)
         ]
+
+
+def test_a_day_more_keeps_the_time_of_day_when_clocks_change(portal: Portal) -> None:
+    vienna = ZoneInfo("Europe/Vienna")
+    portal.course.change_course(time_zone=vienna.key)
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        for month, day in ((3, 27), (10, 23)):  # before both changes of 2026
+            assignment.due_at = datetime(2026, month, day, 23, 59, tzinfo=vienna)
+            due = due_for(assignment, None, Accommodation(extra_days=3, extra_percent=0)).due_at
+            assert due is not None
+            assert due.astimezone(vienna).isoformat()[5:16] == f"{month:02}-{day + 3}T23:59"

@@ -228,6 +228,7 @@ def test_the_list_counts_students(portal: Portal, ina: BrowserClient) -> None:
 
 
 def test_the_order_of_a_course_is_kept_until_it_is_sorted_by_deadline(portal: Portal, ina: BrowserClient) -> None:
+    portal.course.change(points=10.0)
     for name in ("alpha", "beta"):
         ina.post_form(PAGE, **(RIGHT | {"exercise": "naive", "slug": name, "arch": "sm_80", "title": name}))
     way = "/staff/gpu/assignment-order"

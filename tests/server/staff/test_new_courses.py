@@ -161,7 +161,7 @@ def test_a_copy_shows_its_dates_first_and_takes_others(portal: Portal, ina: Brow
     weeks = ina.post_form(COPY, **given, preview="14")
     times = dict(re.findall(r'name="(\w+-\w+)" value="([^"]*)"', weeks.text))
     assert (times["due-tiled"], "data-weekdays" in weeks.text) == ("2026-04-03T23:59", False)
-    given |= {"starts": "", "days": "14", "dates": "yes"}
+    given |= {"starts": "", "days": "14", "shown": "14"}
     wrong = ina.post_form(COPY, **given, **(times | {"due-tiled": "2026-01-01T00:00"}))
     assert (wrong.status_code, 'href="#due-tiled"' in wrong.text) == (422, True)
     other = times | {"due-tiled": "2026-04-04T12:00", "opens-second": ""}
@@ -171,6 +171,26 @@ def test_a_copy_shows_its_dates_first_and_takes_others(portal: Portal, ina: Brow
         found = {slug: (due_at, listed) for slug, due_at, listed in session.execute(made)}
     assert found["tiled"][0] == datetime(2026, 4, 4, 10, tzinfo=UTC)
     assert found["second"][1] is False
+
+
+def test_corrected_dates_of_a_copy_are_of_the_shift_that_was_shown(portal: Portal, ina: BrowserClient) -> None:
+    fill(portal)
+    portal.course.change(board_frozen_at=datetime(2026, 3, 19, 22, 59, tzinfo=UTC))
+    given = {"slug": "gpu-2", "title": "GPU 2", "days": "14", "shown": "14"}
+    shown = ina.post_form(COPY, **given, preview="yes").text
+    times = dict(re.findall(r'name="(\w+-\w+)" value="([^"]*)"', shown)) | {"due-tiled": "2026-04-05T23:59"}
+    again = ina.post_form(COPY, **given, **times, preview="yes").text
+    assert 'name="due-tiled" value="2026-04-05T23:59"' in again
+    other = ina.post_form(COPY, **(given | {"days": "21"}), **times)
+    assert (other.status_code, 'name="due-tiled" value="2026-04-10T23:59"' in other.text) == (422, True)
+    assert len(portal.course.rows(select(Course.id))) == 1
+    del times["due-second"]  # made meanwhile
+    assert ina.post_form(COPY, **given, **times).status_code == 303
+    made = select(Assignment).join(Course).where(Course.slug == "gpu-2").order_by(Assignment.slug.desc())
+    tiled, second = portal.course.rows(made)
+    assert tiled.due_at == datetime(2026, 4, 5, 21, 59, tzinfo=UTC)
+    assert tiled.board_frozen_at == datetime(2026, 4, 4, 21, 59, tzinfo=UTC)  # two days later, as the deadline
+    assert second.opens_at is not None
 
 
 def test_a_copy_keeps_details_as_long_and_begins_its_notice_anew(portal: Portal) -> None:

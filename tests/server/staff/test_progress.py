@@ -43,7 +43,7 @@ def fill(portal: Portal) -> None:
 
 def counts(portal: Portal) -> dict[State, int]:
     with portal.course.sessions.begin() as session:
-        (bar,) = bars(session, portal.course.course, [session.get_one(Assignment, portal.course.assignment)])
+        (bar,) = bars(session, portal.course.course, NOW)
     return {state: count for state, count in bar.parts if count}
 
 
@@ -109,7 +109,7 @@ def test_a_part_is_searched_and_gives_its_addresses(
 
 def test_a_regrade_moves_a_student_to_another_part(portal: Portal) -> None:
     course = portal.course
-    course.change(device_class="")
+    course.change(device_class="", due_at=NOW + DAY)
     course.hand_in("ada")
     assert counts(portal) == {State.FAILING: 1}
     with course.sessions.begin() as session:
@@ -133,7 +133,7 @@ def test_kernels_that_staff_try_are_not_counted_as_students_work(portal: Portal,
     course.person("bob")
     with course.sessions.begin() as session:
         assignment = session.get_one(Assignment, course.assignment)
-        (bar,) = bars(session, course.course, [assignment])
+        (bar,) = bars(session, course.course, NOW)
         assert "About 2 more attempts" in forecast(session, bar, NOW)
         assignment.device_class = "h200"
     ranked(course, "ina", 9_000.0, 0.01)

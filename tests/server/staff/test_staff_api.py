@@ -25,7 +25,7 @@ def there(portal: Portal) -> Portal:
     for name in ("ada", "bob", "cyd"):
         portal.course.person(name)
     portal.token("ina", Role.INSTRUCTOR)
-    portal.course.change(device_class="")
+    portal.course.change(device_class="", due_at=NOW + timedelta(days=9))
     return portal
 
 

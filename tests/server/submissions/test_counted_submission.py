@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kernels.verdict import Verdict
-from server.courses.models import Accommodation, Assignment, Counts, Extension
+from server.courses.models import Accommodation, Assignment, Counts, Course, Extension
 from server.grades.points import points_for
 from server.submissions.counted_submission import Deadlines, Entry, attempts_for, best, counted, due_for, late_days
 from server.submissions.models import Mode
@@ -92,10 +92,11 @@ def test_an_extension_takes_nothing_away_where_everybody_has_longer_by_now(every
 )
 def test_an_accommodation_adds_to_the_common_times_and_the_later_of_both_applies(days, percent, extension, due, closes):
     given = Accommodation(extra_days=days, extra_percent=percent)
-    opened = assignment(opens_at=DUE - 10 * DAY, closes_at=DUE + DAY)
+    course = Course(time_zone="UTC")
+    opened = assignment(course=course, opens_at=DUE - 10 * DAY, closes_at=DUE + DAY)
     assert due_for(opened, extension and Extension(due_at=extension), given) == Deadlines(due, closes)
-    assert due_for(assignment(due_at=None), None, given) == Deadlines(None, None)
-    unopened = assignment(created_at=DUE - 10 * DAY, closes_at=DUE + DAY)
+    assert due_for(assignment(course=course, due_at=None), None, given) == Deadlines(None, None)
+    unopened = assignment(course=course, created_at=DUE - 10 * DAY, closes_at=DUE + DAY)
     assert due_for(unopened, None, given) == due_for(opened, None, given)
 
 

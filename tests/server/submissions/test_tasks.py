@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from kernels.exercise.model import Metric
 from kernels.verdict import Verdict
+from server.assignments.practice import practice_levels
 from server.assignments.tasks import CourseProgress, Task, course_progress, due_next, in_order, next_step, own_activity
 from server.grades.grade import Grade
 from server.submissions.counted_submission import Counted, Deadlines, Entry
@@ -48,12 +49,22 @@ def test_what_is_ahead_comes_before_what_is_late_and_what_is_over_does_not_come(
         task("wrong", 2 * DAY, Verdict.DATA_RACE, device_class=""),
         task("untouched", 3 * DAY),
         task("any-time", None),
+        replace(task("practice", None), practice=True),
         replace(task("excused", -DAY), grade=Grade(excused=True)),
         replace(task("excuse-not-released", None), grade=Grade(excused=True, held=True)),
     ]
     assert [one.slug for one in due_next(tasks, NOW)] == [
         "wrong", "untouched", "any-time", "excuse-not-released", "late-and-wrong", "long-late", "right",
     ]  # fmt: skip
+
+
+def test_practice_is_by_level_and_does_not_count():
+    names = ("stencil", "own", "tiled", "histogram")
+    practice = [replace(task(name, None), practice=True, exercise=name) for name in names]
+    counted = task("naive", DAY)
+    levels = [[one.task.slug for one in level.tasks] for level in practice_levels([counted, *practice])]
+    assert levels == [["tiled", "stencil"], ["histogram"], ["own"]]
+    assert course_progress([counted, *practice]) == course_progress([counted])
 
 
 def test_each_task_has_one_next_step():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernels.rendering.text_style import Style
-from worker.client.answers import Submission
+from worker.client.answers import Assignment, Submission
+from worker.commands.portal.connection import chosen
 from worker.commands.portal.text import lines_text, submission_text
 from worker.contract.answers import Measured
 
@@ -30,3 +31,10 @@ def test_a_list_has_points_if_an_assignment_has_some():
     assert lines_text([graded, held, FOUND], Style()).count("7.25/10") == 1
     assert "points" in lines_text([held], Style())
     assert "points" not in lines_text([FOUND], Style())
+
+
+def test_practice_is_chosen_by_its_name_or_without_another():
+    lab = Assignment("gpu/tiled", "Tiled", "", open=True, page="")
+    practice = replace(lab, id="gpu/naive", practice=True)
+    assert chosen([practice, lab], None) == lab
+    assert chosen([practice, lab], "naive") == chosen([practice], None) == practice

@@ -89,10 +89,13 @@ def latest_id(asked: Portal) -> str:
 def chosen(assignments: Sequence[Assignment], name: str | None, option: str = "") -> Assignment:
     """The assignment with this name (COURSE/ASSIGNMENT or ASSIGNMENT). Without a name, the only open one.
 
+    Practice needs its name if another assignment is open.
+
     option: the option for the name, if it isn't an argument
     """
     if name is None:
-        found = [one for one in assignments if one.open]
+        there = [one for one in assignments if one.open]
+        found = [one for one in there if not one.practice] or there
         if not found:
             raise WrongUse("no assignment is open to you now.")
         hint = "several assignments are open. Choose one with"
