@@ -5,7 +5,7 @@ A pair is of two submissions, so a new submission of either student shows again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated
@@ -17,7 +17,7 @@ from server.accounts.models import Person
 from server.acts.act import Act, Nothing, Target
 from server.acts.field import Asked
 from server.audit.service import note
-from server.copies.similar import Similar, Work, other_assignments
+from server.copies.similar import Case, Similar, Work, other_assignments, people
 from server.courses.models import Assignment
 from server.courses.service import CourseError
 from server.fields import Text
@@ -55,16 +55,30 @@ def mark_of(session: Session, left: Work, right: Work) -> LookedAtPair | None:
 
 
 def fold(found: Similar, marks: Mapping[Pair, LookedAtPair]) -> tuple[Similar, list[Looked]]:
-    """Take marked cases out. A case goes once all pairs with its first student are marked."""
-    kept, looked = [], []
+    """Take marked cases out. A case goes once marked pairs have all its submissions, and connect all its people."""
+    kept, looked = [], dict[Pair, Looked]()
     for case in found.cases:
-        first, *others = case.works
-        pairs = [Looked(first, each, marks[_pair(first, each)]) for each in others if _pair(first, each) in marks]
-        if len(pairs) == len(others):
-            looked += pairs
+        by_id = {work.submission_id: work for work in case.works}
+        pairs = {
+            pair: Looked(by_id[pair[0]], by_id[pair[1]], mark)
+            for pair, mark in marks.items()
+            if pair[0] in by_id and pair[1] in by_id
+        }
+        if {number for pair in pairs for number in pair} == by_id.keys() and _connect_all(case, pairs.values()):
+            looked |= pairs
         else:
             kept.append(case)
-    return replace(found, cases=tuple(kept)), looked
+    return replace(found, cases=tuple(kept)), list(looked.values())
+
+
+def _connect_all(case: Case, pairs: Iterable[Looked]) -> bool:
+    group = {person: {person} for person in people(case.works)}
+    for pair in pairs:
+        left, right = group[pair.left.person_id], group[pair.right.person_id]
+        if left is not right:
+            left |= right
+            group.update(dict.fromkeys(right, left))
+    return all(len(each) == len(group) for each in group.values())
 
 
 def _stored(text: str) -> str:
@@ -83,34 +97,42 @@ class Mark:
 
 
 def _mark(session: Session, on: Target, actor: Person | None, given: Mark) -> None:
-    first, *others = _works(session, on, actor)
-    for each in others:
-        lower, higher = _pair(first, each)
-        found = mark_of(session, first, each)
+    for left, right in _pairs_to_mark(_works(session, on, actor)):
+        lower, higher = _pair(left, right)
+        found = mark_of(session, left, right)
         if found is None:
             found = LookedAtPair(left_id=lower, right_id=higher)
             session.add(found)
         found.note, found.looked_at = given.note, datetime.now(UTC)
         found.looked_by = None if actor is None else actor.id
         session.flush()
-        _note(session, on, actor, "submission.pair_looked_at", first, each)
+        _note(session, on, actor, "submission.pair_looked_at", left, right)
+
+
+def _pairs_to_mark(works: Sequence[Work]) -> Iterator[tuple[Work, Work]]:
+    """Each submission with the first one of another student."""
+    first = works[0]
+    other = next(work for work in works if work.person_id != first.person_id)
+    for work in works[1:]:
+        yield (first, work) if work.person_id != first.person_id else (other, work)
 
 
 def _take_back(session: Session, on: Target, actor: Person | None, _: Nothing) -> None:
-    first, *others = _works(session, on, actor)
-    marked = [each for each in others if mark_of(session, first, each) is not None]
+    by_id = {work.submission_id: work for work in _works(session, on, actor)}
+    query = select(LookedAtPair).where(LookedAtPair.left_id.in_(by_id), LookedAtPair.right_id.in_(by_id))
+    marked = session.scalars(query.order_by(LookedAtPair.left_id, LookedAtPair.right_id)).all()
     if not marked:
         raise CourseError("This pair isn’t marked.")
     for each in marked:
-        session.delete(mark_of(session, first, each))
+        session.delete(each)
         session.flush()
-        _note(session, on, actor, "submission.pair_taken_back", first, each)
+        _note(session, on, actor, "submission.pair_taken_back", by_id[each.left_id], by_id[each.right_id])
 
 
 def _works(session: Session, on: Target, actor: Person | None) -> Sequence[Work]:
     """The works of the case, all of assignments that the actor may compare."""
     works: Sequence[Work] = on.item
-    if len({work.person_id for work in works}) < len(works):
+    if len(people(works)) < 2:
         raise CourseError("These are two submissions of the same student. Choose two students.")
     away = {work.assignment_id for work in works} - {on.assignment.id}
     if away and not away <= {one.id for one in other_assignments(session, on.assignment, actor)}:
@@ -129,4 +151,11 @@ def _pair(left: Work, right: Work) -> Pair:
 
 
 def _note(session: Session, on: Target, actor: Person | None, action: str, left: Work, right: Work) -> None:
-    note(session, actor, action, f"submission {left.public_id}", course_id=on.course.id, other=right.public_id)
+    for course_id in courses_of(session, on, left, right):
+        note(session, actor, action, f"submission {left.public_id}", course_id=course_id, other=right.public_id)
+
+
+def courses_of(session: Session, on: Target, *works: Work) -> list[int]:
+    """The courses whose audit has an act on these works."""
+    away = {work.assignment_id for work in works}
+    return sorted({on.course.id, *(session.get_one(Assignment, number).course_id for number in away)})

@@ -18,8 +18,9 @@ from server.acts.act import Target
 from server.acts.by_form import change_by_form
 from server.assignments.staff_views import assignment_of
 from server.audit.service import note
-from server.copies.looked_at import MARK, TAKE_BACK, Looked, fold, mark_of, marks_of
+from server.copies.looked_at import MARK, TAKE_BACK, Looked, courses_of, fold, mark_of, marks_of
 from server.copies.similar import (
+    MOST_STUDENTS,
     Case,
     SharedLine,
     Similar,
@@ -54,6 +55,7 @@ class SimilarPage:
 
     looked: pairs that staff marked as fine, folded away; least: students from which pairs are compared
     others: assignments with the same exercise in other courses of the reader; compared if `across`
+    left_out: their students who aren't compared, because they are too many
     """
 
     desk: Desk
@@ -63,10 +65,13 @@ class SimilarPage:
     least: int
     others: Sequence[Assignment]
     across: bool
+    left_out: int
+    most: int
 
     def address(self, case: Case, right: Work) -> dict[str, object]:
         """The query of a case's page. A very large case is shown pair by pair."""
-        works = case.works if len(case.works) <= MOST_IN_CASE else (case.works[0], right)
+        other = next(work for work in case.works if work.person_id != right.person_id)
+        works = case.works if len(case.works) <= MOST_IN_CASE else (other, right)
         return _address(works, right, across=self.across)
 
 
@@ -127,15 +132,18 @@ def show_similar(slug: str, assignment: str) -> str:
         one = assignment_of(session, course, assignment)
         others = other_assignments(session, one, _reader(session))
         across = bool(asked(ACROSS) and others)
-        found, looked = Similar(0, ()), list[Looked]()
+        found, looked, left_out = Similar(0, ()), list[Looked](), 0
         if one.similar_percent:
             compared = [one, *others] if across else [one]
             marks = marks_of(session, *compared)
             works, files = works_of(session, *compared), shared_files(session, *compared)
             given = given_code(session, one.exercise)
-            all_found = similar(works, files, given, percent=one.similar_percent, own=one.id, marked=len(marks))
+            all_found = similar(works.works, files, given, percent=one.similar_percent, own=one.id, marked=len(marks))
+            left_out = works.left_out
             found, looked = fold(all_found, marks)
-        page = SimilarPage(desk_of(course, "submission"), one, found, looked, LEAST_STUDENTS, others, across)
+        page = SimilarPage(
+            desk_of(course, "submission"), one, found, looked, LEAST_STUDENTS, others, across, left_out, MOST_STUDENTS
+        )
         return render_template("copies/similar.html", page=page)
 
 
@@ -168,12 +176,14 @@ def export_case(slug: str, assignment: str) -> Response:
     with site().readers.begin() as session:
         on = _asked_case(assignment, session, course)
         html = render_template("copies/case_file.html", page=_case_file(session, on))
+        courses = courses_of(session, on, *on.item)
     with site().sessions.begin() as session:
-        names = [work.public_id for work in on.item]
-        note(
-            session, acting(session), "submission.case_exported", f"submission {names[0]}", course_id=course.course_id,
-            others=", ".join(names[1:]),
-        )  # fmt: skip
+        subject, *others = (work.public_id for work in on.item)
+        for each in courses:
+            note(
+                session, acting(session), "submission.case_exported", f"submission {subject}", course_id=each,
+                others=", ".join(others),
+            )  # fmt: skip
     answer = Response(html, mimetype="text/html")
     name = f"{course.slug}-{assignment}-{on.item[0].public_id[:8]}.html"
     answer.headers.set("Content-Disposition", "attachment", filename=name)
@@ -215,7 +225,7 @@ def _names(*also: str) -> list[str]:
 def _pair_page(session: Session, course: Membership, on: Target, form: Form) -> str:
     by_name = {work.public_id: work for work in on.item}
     left, right = by_name[asked("left")], by_name[asked("right")]
-    works = works_of(session, on.assignment, *_away(session, on))
+    works = works_of(session, on.assignment, *_away(session, on)).works
     sides = _sides(left, right, *side_by_side(left, right, works, given_code(session, on.assignment.exercise)))
     mark = mark_of(session, left, right)
     desk = desk_of(course, "submission")
@@ -225,7 +235,7 @@ def _pair_page(session: Session, course: Membership, on: Target, form: Form) -> 
 
 def _case_file(session: Session, on: Target) -> CaseFile:
     away = _away(session, on)
-    works = works_of(session, on.assignment, *away)
+    works = works_of(session, on.assignment, *away).works
     first, *others = on.item
     found = against_first(on.item, works, given_code(session, on.assignment.exercise))
     pairs = [

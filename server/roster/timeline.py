@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.audit.models import AuditEvent
-from server.courses.models import Accommodation, Assignment, Extension, Role
+from server.courses.models import Accommodation, Assignment, Course, Extension, Role
 from server.courses.service import assignments_for
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, RubricGrade, Submission
@@ -22,6 +22,7 @@ MOST_ATTEMPTS = 1_000
 
 _DECISIONS = {
     "grades.corrected": "Grade changed", "extension.granted": "Extension", "extension.withdrawn": "Extension removed",
+    "extension.for_all": "More time in all assignments changed",
 }  # fmt: skip
 
 
@@ -131,11 +132,14 @@ def _regrade_requests(session: Session, numbers: Sequence[int], person_id: int) 
 
 
 def _extension_requests(session: Session, numbers: Sequence[int], person_id: int) -> Iterator[tuple[int, Event]]:
-    query = select(ExtensionRequest.assignment_id, ExtensionRequest.created_at).where(
-        ExtensionRequest.person_id == person_id, ExtensionRequest.assignment_id.in_(numbers)
+    query = (
+        select(ExtensionRequest.assignment_id, ExtensionRequest.created_at, ExtensionRequest.id, Course.slug)
+        .join(Assignment, Assignment.id == ExtensionRequest.assignment_id)
+        .join(Course, Course.id == Assignment.course_id)
+        .where(ExtensionRequest.person_id == person_id, ExtensionRequest.assignment_id.in_(numbers))
     )
-    for number, at in session.execute(query):
-        yield number, Event(at, Kind.REQUEST, "Extension request", "")
+    for number, at, request, slug in session.execute(query):
+        yield number, Event(at, Kind.REQUEST, "Extension request", f"/staff/{slug}/extension-requests/{request}")
 
 
 def _rubric(session: Session, numbers: Sequence[int], person_id: int) -> Iterator[tuple[int, Event]]:
@@ -152,17 +156,21 @@ def _decisions(
     session: Session, assignments: Sequence[Assignment], course_id: int, person_id: int
 ) -> Iterator[tuple[int, Event]]:
     """Decisions of course staff about this student, also undone ones, which only the audit has."""
-    by_subject = {f"assignment {one.name}": one for one in assignments}
+    by_subject = {f"assignment {one.name}": [one] for one in assignments}
+    for_all = {f"course {one.course.slug}": [each for each in assignments if each.due_at] for one in assignments[:1]}
+    by_subject |= for_all
     query = select(AuditEvent).where(
-        AuditEvent.course_id == course_id, AuditEvent.action.in_(_DECISIONS), AuditEvent.subject.in_(by_subject)
+        AuditEvent.course_id == course_id,
+        AuditEvent.action.in_(_DECISIONS),
+        AuditEvent.subject.in_(by_subject),
+        AuditEvent.detail["person"].as_integer() == person_id,
     )
     for entry in session.scalars(query):
-        if entry.detail.get("person") != person_id:
-            continue
-        one = by_subject[entry.subject]
         kind = Kind.GRADE if entry.action.startswith("grades.") else Kind.EXTENSION
         words = f"{_DECISIONS[entry.action]}{_changed_points(entry.detail)}"
-        yield one.id, Event(entry.at, kind, words, f"/staff/{one.course.slug}/grades/{one.slug}/{person_id}")
+        for one in by_subject[entry.subject]:
+            page = f"students/{person_id}" if entry.subject in for_all else f"grades/{one.slug}/{person_id}"
+            yield one.id, Event(entry.at, kind, words, f"/staff/{one.course.slug}/{page}")
 
 
 def _changed_points(detail: Mapping[str, object]) -> str:

@@ -17,7 +17,7 @@ from server.acts.by_api import change_by_json, request_of
 from server.courses.staff_api import NAME, PERSON, REFUSES, REFUSES_CHANGE, ApiDesk, read_as_staff, staff_api
 from server.fields import Range
 from server.http.operation import operation
-from server.http.problems import Refused
+from server.http.problems import Problem, Refused, problem_response
 from server.http.query import next_url, read_query
 from server.http.site import site
 from server.talk.announcements import (
@@ -26,6 +26,7 @@ from server.talk.announcements import (
     PUBLISH_AGAIN,
     WITHDRAW,
     Line,
+    NamesAskerError,
     announcements_everywhere,
     find_announcement,
     staff_announcements,
@@ -174,6 +175,22 @@ def list_announcements(course: str) -> Response:
     return jsonify(CourseAnnouncementsAnswer(lines, part.students, following))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamesStudentProblem(Problem):
+    """An answer to a question that may show who asked. Nothing was published.
+
+    confirm: send the request again with this value in `confirm` to publish exactly this text
+    """
+
+    confirm: str
+
+
+@staff_api.errorhandler(NamesAskerError)
+def _name_asker(names: NamesAskerError) -> Response:
+    title = "This may show who asked"
+    return problem_response(NamesStudentProblem(409, "names_student", title, str(names), confirm=names.digest))
+
+
 @staff_api.post(_ALL)
 @operation(
     CourseAnnouncementAnswer,
@@ -181,7 +198,9 @@ def list_announcements(course: str) -> Response:
     path={"course": NAME},
     takes=_AnnouncementRequest,
     scope=Scope.STAFF,
-    refuses=REFUSES_CHANGE,
+    refuses=REFUSES_CHANGE
+    | {409: "The present state doesn't allow this. Or it needs a confirmation: the code is then `names_student`."},
+    problems={409: NamesStudentProblem},
 )
 def publish_announcement(course: str) -> Response:
     """Publish an announcement on the course or on an assignment, as course staff."""

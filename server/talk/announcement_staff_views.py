@@ -13,9 +13,10 @@ from sqlalchemy.orm import Session
 
 from server.accounts.access import nothing_here
 from server.acts.act import Act, Target
-from server.acts.by_form import change_by_form, form_now
+from server.acts.by_form import change_by_form, form_now, read_values
 from server.courses.access import Membership, staff_of
 from server.courses.handouts import render_text
+from server.courses.local_time import zone_named
 from server.courses.service import assignments
 from server.courses.staff_pages import Desk, back, desk_of, staff, the_course
 from server.http.forms import Form, filled, number_of
@@ -25,7 +26,9 @@ from server.talk.announcements import (
     CHANGE,
     PUBLISH_AGAIN,
     WITHDRAW,
+    NewAnnouncement,
     StaffPart,
+    asker_in,
     find_announcement,
     markdown,
     staff_announcements,
@@ -40,7 +43,10 @@ _ONE = "/announcements/<int(max=9007199254740991):number>"
 
 @dataclass(frozen=True, slots=True)
 class AnnouncementsPage:
-    """The announcements of a course. places: what one can be about; preview: the form's text as students see it."""
+    """The announcements of a course. places: what one can be about; preview: the form's text as students see it.
+
+    confirm: confirms that the text may show who asked; "" if there is nothing to confirm
+    """
 
     desk: Desk
     part: StaffPart
@@ -48,6 +54,7 @@ class AnnouncementsPage:
     places: list[tuple[str, str]]
     form: Form
     preview: Markup | None
+    confirm: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +140,17 @@ def _list(session: Session, course: Membership, on: Target, form: Form) -> str:
     page = AnnouncementsPage(
         desk_of(course, "announcements"), part,
         part.lines[-1].announcement.id if part.more else 0, places, form, _preview(form),
+        _to_confirm(session, on, form),
     )  # fmt: skip
     return render_template("talk/staff_announcements.html", page=page)
+
+
+def _to_confirm(session: Session, on: Target, form: Form) -> str:
+    if "confirm" not in form.mistakes:
+        return ""
+    given = read_values(form, NewAnnouncement(), zone_named(on.course.time_zone))
+    names = asker_in(session, on.course.id, given)
+    return "" if names is None else names.digest
 
 
 def _one(_session: Session, course: Membership, on: Target, form: Form) -> str:

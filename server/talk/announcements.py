@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +21,8 @@ from server.courses.service import SHORT_NAME, CourseError, find_assignment, sho
 from server.database.upsert import insert_into
 from server.exercises.stored import given_code
 from server.fields import Range, Text
-from server.talk.models import LONGEST_TITLE, Announcement, SeenAnnouncement
+from server.talk.asker import Asker, found_of
+from server.talk.models import LONGEST_TITLE, Announcement, Comment, SeenAnnouncement
 from server.talk.questions import question_of
 from server.text import composed, storable
 
@@ -217,12 +218,13 @@ class NewAnnouncement(Written):
     title: one line
     text: Markdown
     assignment: the short name of the assignment that it is about; "" for the whole course
-    answers: the ID of a student's question that it answers, for everyone; the text must not have the student's name,
-        email or source
+    answers: the ID of a student's question that it answers, for everyone
+    confirm: the value of `confirm` in the problem `names_student`
     """
 
     assignment: Annotated[str, Text(f"({SHORT_NAME})?"), Asked("About", form="place")] = ""
     answers: Annotated[int | None, Range(1, 10**18 - 1), Asked("Question")] = None
+    confirm: Annotated[str, Text("[0-9a-f]{64}|"), Asked("Publish anyway")] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,6 +270,9 @@ def withdraw(session: Session, found: Announcement, actor: Person | None, now: d
 
 def _announce(session: Session, on: Target, actor: Person | None, given: NewAnnouncement) -> Announcement:
     _active(on)
+    names = asker_in(session, on.course.id, given)
+    if names is not None and given.confirm != names.digest:
+        raise names
     return announce(session, on.course.id, _about(session, on, given), actor, given)
 
 
@@ -298,33 +303,37 @@ def _wrong(session: Session, on: Target, given: Written) -> dict[str, str]:
         found["text"] = "Enter a text."
     elif len(given.text) <= LONGEST_TEXT and len(render_text(given.text)) > LONGEST_PAGE:
         found["text"] = "This text makes too large a page. Use smaller tables."
-    if isinstance(given, NewAnnouncement) and "text" not in found and (asker := _asker_in(session, on, given)):
-        found["text"] = asker
+    if isinstance(given, NewAnnouncement) and given.answers and not question_of(session, on.course.id, given.answers):
+        found["text"] = "This question doesn’t exist any more. Write a new announcement."
     if isinstance(given, NewAnnouncement) and given.assignment and _about(session, on, given) is None:
         found["assignment"] = "This assignment doesn’t exist. Choose another one."
     return found
 
 
-_SHORTEST_LINE = 12
-"""Characters of a line of source that shows whose source it is."""
+class NamesAskerError(CourseError):
+    """The announcement may show who asked, and the author hasn't confirmed that. digest: confirms exactly this text."""
+
+    def __init__(self, found: Sequence[str], digest: str) -> None:
+        super().__init__(f"This text has {', '.join(found)}. Change the text, or confirm to publish it.", ["confirm"])
+        self.digest = digest
 
 
-def _asker_in(session: Session, on: Target, given: NewAnnouncement) -> str:
-    """What the announcement has of the student whose question it answers, in words; "" for nothing."""
-    question = None if given.answers is None else question_of(session, on.course.id, given.answers)
+def asker_in(session: Session, course_id: int, given: NewAnnouncement) -> NamesAskerError | None:
+    """What the announcement has of the student whose question it answers; None for nothing."""
+    question = None if given.answers is None else question_of(session, course_id, given.answers)
     if question is None:
-        return "" if given.answers is None else "This question doesn’t exist any more. Write a new announcement."
+        return None
     submission = question.submission
-    text = f"{given.title}\n{given.text}".casefold()
-    for what, secret in (("name", submission.person.name), ("email", submission.person.email)):
-        if re.search(rf"(?<!\w){re.escape(secret.casefold())}(?!\w)", text):
-            return f"This text has the student’s {what}. Remove it."
-    common = {line.strip() for code in given_code(session, submission.assignment.exercise) for line in code.split("\n")}
-    for number, line in enumerate(submission.source.content.decode("utf-8", "replace").split("\n"), 1):
-        plain = line.strip()
-        if len(plain) >= _SHORTEST_LINE and plain not in common and plain.casefold() in text:
-            return f"This text has line {number} of the student’s source. Write another example."
-    return ""
+    comments = select(Comment.text).where(
+        Comment.submission_id == submission.id, Comment.by_staff.is_(False), Comment.removed_at.is_(None)
+    )
+    common = [line for code in given_code(session, submission.assignment.exercise) for line in code.split("\n")]
+    source = submission.source.content.decode("utf-8", "replace")
+    person = submission.person
+    asker = Asker(person.name, person.email, source, common, session.scalars(comments).all())
+    found = found_of(asker, f"{given.title}\n{given.text}")
+    digest = hashlib.sha256(repr((found, given.title, given.text)).encode()).hexdigest()
+    return NamesAskerError(found, digest) if found else None
 
 
 def _about(session: Session, on: Target, given: NewAnnouncement) -> Assignment | None:

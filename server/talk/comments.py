@@ -15,7 +15,9 @@ from server.courses.models import Assignment, Course, Membership
 from server.courses.service import CourseError, hold_active_course, is_staff
 from server.submissions.models import Submission
 from server.submissions.service import reader_role
+from server.talk.asker import unquoted
 from server.talk.models import LONGEST_COMMENT, Comment, RegradeRequest
+from server.talk.questions import answers_in
 from server.text import storable
 
 
@@ -37,8 +39,8 @@ class Thread:
 
     @property
     def answer(self) -> str:
-        """What course staff wrote."""
-        return "\n\n".join(each.text for each in self.comments if each.by_staff)
+        """What course staff wrote, without quoted lines."""
+        return "\n\n".join(filter(None, (unquoted(each.text) for each in self.comments if each.by_staff)))
 
     @property
     def answered(self) -> bool:
@@ -177,7 +179,10 @@ def write_comment(
     )  # fmt: skip
     session.add(made)
     session.flush()
-    _update_thread(first or made, made, owner=author is not None and author.id == submission.person_id)
+    top = first or made
+    if staff and not _has_answerer(session, submission, top):
+        top.answerer_id = made.author_id
+    _update_thread(top, made, owner=author is not None and author.id == submission.person_id)
     if staff:
         _note(session, author, "written", submission, made, moment)
     return made
@@ -264,10 +269,14 @@ def _number(session: Session, submission: Submission) -> int:
     return session.scalar(query) or 0
 
 
+def _has_answerer(session: Session, submission: Submission, first: Comment) -> bool:
+    answerer = first.answerer
+    return answerer is not None and answers_in(session, answerer, submission.assignment.course_id)
+
+
 def _update_thread(first: Comment, made: Comment, *, owner: bool) -> None:
     if made.by_staff:
         first.waits_since = None
-        first.answerer_id = first.answerer_id or made.author_id
         first.news_since = first.news_since if owner else made.created_at
     else:
         first.waits_since = first.waits_since or made.created_at

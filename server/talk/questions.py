@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
-from sqlalchemy import ColumnElement, exists, func, or_, select
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from server.accounts.models import Person
@@ -116,7 +116,8 @@ def _answers() -> ColumnElement[bool]:
         Membership.dropped_at.is_(None),
     )
     operator = exists().where(Person.id == Comment.answerer_id, Person.admin)
-    return or_(member, operator)
+    here = exists().where(Person.id == Comment.answerer_id, Person.erased_at.is_(None))
+    return and_(here, or_(member, operator))
 
 
 def _last_of(session: Session, threads: Sequence[int]) -> Mapping[int, Comment]:
@@ -172,7 +173,12 @@ def _found(session: Session, given: Answerer) -> Person | None:
 
 
 def _still_staff(session: Session, on: Target, person: Person) -> bool:
-    return is_staff(role_in(session, person.id, on.course.id))
+    return answers_in(session, person, on.course.id)
+
+
+def answers_in(session: Session, person: Person, course_id: int) -> bool:
+    """Whether this person is course staff, so can answer a question."""
+    return person.erased_at is None and is_staff(role_in(session, person.id, course_id))
 
 
 def _set(session: Session, on: Target, actor: Person | None, answerer: Person | None) -> bool:

@@ -15,7 +15,17 @@ from server.audit.service import note
 from server.commands.database import in_session
 from server.commands.names import assignment_named
 from server.copies.looked_at import fold, marks_of
-from server.copies.similar import Case, Kind, Similar, Work, other_assignments, shared_files, similar, works_of
+from server.copies.similar import (
+    MOST_STUDENTS,
+    Case,
+    Kind,
+    Similar,
+    Work,
+    other_assignments,
+    shared_files,
+    similar,
+    works_of,
+)
 from server.exercises.stored import given_code
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
@@ -47,12 +57,17 @@ def copies(session: Session, course: str, assignment: str, across: bool) -> Answ
     marks = marks_of(session, *compared)
     works, files = works_of(session, *compared), shared_files(session, *compared)
     given = given_code(session, one.exercise)
-    all_found = similar(works, files, given, percent=one.similar_percent, own=one.id, marked=len(marks))
+    all_found = similar(works.works, files, given, percent=one.similar_percent, own=one.id, marked=len(marks))
     found, looked = fold(all_found, marks)
     subject = f"assignment {course}/{assignment}"
     note(session, None, "submission.compared", subject, course_id=one.course_id, students=found.students)
-    data = _data(found) | {"looked_at": [{"left": _work(each.left), "right": _work(each.right)} for each in looked]}
+    data = _data(found) | {
+        "left_out": works.left_out,
+        "looked_at": [{"left": _work(each.left), "right": _work(each.right)} for each in looked],
+    }
     lines = [*_lines(found), *([f"Looked at, fine: {plural(len(looked), 'pair')}."] if looked else [])]
+    if works.left_out:
+        lines.append(f"Left out, because at most {MOST_STUDENTS:,} are compared: {plural(works.left_out, 'student')}.")
     return Answer(data, "\n".join(lines))
 
 

@@ -138,7 +138,7 @@ def test_removed_sources_are_not_identical_files(made: Sessions) -> None:
     assert removed(course) == 3
     with made.begin() as session:
         assignment = session.get_one(Assignment, course.assignment)
-        assert (shared_files(session, assignment), works_of(session, assignment)) == ([], [])
+        assert (shared_files(session, assignment), works_of(session, assignment).works) == ([], [])
         assert count_copies(session, [assignment.id]) == {}
 
 

@@ -77,7 +77,7 @@ def test_the_same_file_is_found_in_earlier_submissions(portal: Portal, tom: Brow
         assignment = session.get_one(Assignment, course.assignment)
         groups = shared_files(session, assignment)
         assert [sorted(one.name for one in group) for group in groups] == [["ada", "bob"]]
-        assert [one.name for one in works_of(session, assignment)] == ["ada", "bob"]
+        assert [one.name for one in works_of(session, assignment).works] == ["ada", "bob"]
     page = tom.page(PAGE)
     assert 'data-case="file"' in page
     assert 'data-no="pairs"' in page
@@ -87,7 +87,7 @@ def test_the_submission_that_counts_is_compared(portal: Portal, tom: BrowserClie
     best = handed_in(portal.course, "ada", source=b"// good")
     portal.course.hand_in("ada", source=b"// later, without a verdict")
     with portal.course.sessions.begin() as session:
-        (one,) = works_of(session, session.get_one(Assignment, portal.course.assignment))
+        (one,) = works_of(session, session.get_one(Assignment, portal.course.assignment)).works
     assert one.public_id == best
 
 
@@ -189,13 +189,19 @@ def test_a_case_is_folded_once_all_its_pairs_are_marked_and_a_new_submission_sho
     case, pair = Case((ada, bob, eve), Kind.FILE), Case((bob, eve), Kind.SIMILAR)
     found = Similar(3, (case, pair))
     mark = LookedAtPair(note="")
-    left, looked = fold(found, {(0, 1): mark, (1, 2): mark})
+    left, looked = fold(found, {(1, 2): mark})
     assert (left.cases, len(looked)) == ((case,), 1)
+    left, looked = fold(found, {(0, 1): mark, (1, 2): mark})
+    assert (left.cases, len(looked)) == ((), 2)
     left, looked = fold(found, {(0, 1): mark, (0, 2): mark})
     assert (left.cases, len(looked)) == ((pair,), 2)
     newer = replace(eve, submission_id=7)
     left, looked = fold(Similar(3, (Case((bob, newer), Kind.SIMILAR),)), {(1, 2): mark})
     assert (len(left.cases), looked) == (1, [])
+    again = replace(ada, submission_id=7)
+    retaken = Similar(3, (Case((ada, bob, again), Kind.FILE),))
+    assert fold(retaken, {(0, 1): mark})[0] == retaken
+    assert fold(retaken, {(0, 1): mark, (1, 7): mark})[0].cases == ()
 
 
 def test_a_whole_case_is_marked_at_once_and_exported(portal: Portal, tom: BrowserClient) -> None:
@@ -224,7 +230,9 @@ def test_an_assignment_that_is_not_compared_has_no_alarm(portal: Portal, tom: Br
     assert 'data-no="comparison"' in tom.page(PAGE)
 
 
-def test_another_term_is_compared_only_for_staff_of_both(portal: Portal, tom: BrowserClient) -> None:
+def test_another_term_is_compared_only_for_staff_of_both(
+    portal: Portal, tom: BrowserClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     course = portal.course
     here = course.hand_in("ada", source=kernel(1).encode()).submission.public_id
     with course.sessions.begin() as session:
@@ -245,8 +253,11 @@ def test_another_term_is_compared_only_for_staff_of_both(portal: Portal, tom: Br
         session.flush()
         session.add(Membership(course_id=term_id, person_id=person.id, role=Role.STUDENT, created_at=NOW))
         old.people["old"] = person.id
+        session.add(Membership(course_id=term_id, person_id=course.people["ada"], role=Role.STUDENT, created_at=NOW))
+        old.people["ada"] = course.people["ada"]
     there = old.hand_in("old", source=kernel(1).encode()).submission.public_id
-    pair = f"{PAGE}/pair?left={there}&right={here}&across=yes"
+    retaken = old.hand_in("ada", source=kernel(1).encode()).submission.public_id
+    pair = f"{PAGE}/pair?left={there}&right={here}&also={retaken}&across=yes"
     assert "Last term" not in tom.page(PAGE)
     assert tom.get(pair).status_code == 404
     assert tom.post_form(pair).status_code == 404
@@ -258,6 +269,14 @@ def test_another_term_is_compared_only_for_staff_of_both(portal: Portal, tom: Br
     assert tom.get(pair).status_code == 200
     assert tom.post_form(pair).status_code == 303
     assert 'data-no="cases"' in tom.page(f"{PAGE}?across=yes")
+    assert tom.get(pair.replace("/pair?", "/case.html?")).status_code == 200
+    for action, number in (("pair_looked_at", 2), ("case_exported", 1)):
+        deeds = [deed.course_id or 0 for deed in course.deeds(f"submission.{action}")]
+        assert sorted(deeds) == sorted(number * [course.course, term_id]), action
+    assert tom.post_form(pair.replace("/pair?", "/pair/take-back?")).status_code == 303
+    assert 'data-no="cases"' not in tom.page(f"{PAGE}?across=yes")
+    monkeypatch.setattr("server.copies.similar.MOST_STUDENTS", 2)
+    assert 'data-left-out="1"' in tom.page(f"{PAGE}?across=yes")
 
 
 def test_the_overview_says_at_once_that_files_are_identical(portal: Portal, tom: BrowserClient, engine: Engine) -> None:

@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Engine, select
 
 from kernels.verdict import Verdict
-from server.acts.act import assignment_target
+from server.acts.act import Target, assignment_target
+from server.assignments.accommodations import ACCOMMODATION, MoreTime
 from server.assignments.extensions import EXTENSION, Grant
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Course, StaffNote
@@ -19,6 +20,7 @@ from server.grades.losses import CONFIRMED
 from server.operations.erase import erase_person
 from server.roster.timeline_chart import Span, ticks_of
 from server.submissions.models import Mode, Submission
+from server.talk.models import ExtensionRequest
 from tests.server.course import NOW
 from tests.server.staff.graded import counted_queries, handed_in
 from tests.server.web.conftest import Portal
@@ -61,11 +63,22 @@ def test_the_timeline_has_everything_on_one_axis(portal: Portal, tom: BrowserCli
         on = assignment_target(session.get_one(Assignment, course.assignment), ada)
         EXTENSION.carry_out(session, on, None, lambda _: Grant(due_at=NOW + 3 * DAY), CONFIRMED)
         CORRECTION.carry_out(session, on, None, lambda _: Decision(score=7.0, reason="kind"), CONFIRMED)
+        more_time = Target(on.course, people=(ada,))
+        ACCOMMODATION.carry_out(session, more_time, None, lambda _: MoreTime(extra_days=4), CONFIRMED)
+        request = ExtensionRequest(
+            assignment_id=course.assignment, person_id=ada, wanted_at=NOW + 4 * DAY, reason="ill", created_at=NOW
+        )
+        session.add(request)
+        session.flush()
+        asked = f"/staff/gpu/extension-requests/{request.id}"
     with counted_queries(engine) as full:
         page = tom.page(path)
     assert len(full) <= len(empty)
     events = re.findall(r'data-event="([\w-]+)"', page)
-    assert sorted(events) == ["accepted", "check-failed", "comment", "extension", "grade", "question"]
+    assert " ".join(sorted(events)) == "accepted check-failed comment extension extension grade question request"
+    assert f'href="{asked}"' in page
+    assert tom.get(asked).status_code == 200
+    assert f'href="/staff/gpu/students/{ada}">More time' in page
     assert {right, wrong} <= set(re.findall(r'href="/submissions/(\w+)', page))
     assert tom.get(f"/staff/gpu/grades/tiled/{ada}").status_code == 200
     assert f"/staff/gpu/grades/tiled/{ada}" in page

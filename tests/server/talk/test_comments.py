@@ -14,6 +14,7 @@ from server.accounts.models import Person
 from server.acts.act import Target
 from server.courses.models import Course, Membership, Role
 from server.courses.service import CourseError
+from server.operations.erase import erase_person
 from server.submissions.models import Submission
 from server.talk import comments
 from server.talk.comments import threads_of, write_comment
@@ -197,6 +198,16 @@ def test_a_question_of_someone_who_left_is_nobodys(portal: Portal, page: str, to
         tom_now.role = Role.STUDENT
         session.flush()
         assert open_questions(session, portal.course.course, 9).numbers[Whose.UNASSIGNED] == 1
+    wrote(client_of(portal, "ina", Role.INSTRUCTOR), page, text="Because.", thread=thread)
+    wrote(client_of(portal, "ada"), page, text="Why that?", thread=thread)
+    with portal.course.sessions.begin() as session:
+        found = open_questions(session, portal.course.course, 9)
+        assert [each.answerer and each.answerer.name for each in found.questions] == ["ina"]
+    erase_person(portal.course.sessions, portal.course.people["ina"])
+    assert client_of(portal, "ida", Role.ASSISTANT).post_form(f"{QUESTIONS}/{thread}/take").status_code == 303
+    with portal.course.sessions.begin() as session:
+        found = open_questions(session, portal.course.course, 9)
+        assert [each.answerer and each.answerer.name for each in found.questions] == ["ida"]
 
 
 def test_two_assistants_never_take_the_same_question(portal: Portal, page: str, tom: BrowserClient) -> None:
@@ -218,16 +229,20 @@ def test_two_assistants_never_take_the_same_question(portal: Portal, page: str, 
 
 def test_an_answer_is_published_without_its_asker(portal: Portal, page: str, tom: BrowserClient) -> None:
     thread = wrote(client_of(portal, "ada"), page, text="My secret question", line="3")
-    wrote(tom, page, text="Ada, as in // <three> there is a race.", thread=thread)
+    wrote(tom, page, text="> My secret question\n\nAda, as in // <three> there is a race.", thread=thread)
     form = tom.page(f"/staff/gpu/announcements?thread={thread}")
     assert f'data-question="{thread}"' in form
     assert "secret" not in form
     fields = {"title": "Races", "place": "tiled", "answers": str(thread), "do": "publish"}
-    for wrong in ("Ask ADA.", "ada@example.edu asked", "Not ... __syncthreads_of_mine(7); here"):
-        assert tom.post_form("/staff/gpu/announcements", **fields, text=wrong).status_code == 422, wrong
+    asked = tom.post_form("/staff/gpu/announcements", **fields, text="Ask ADA.")
+    assert asked.status_code == 422
+    (confirm,) = re.findall(r'name="confirm" value="(\w+)"', asked.text)
+    again = fields | {"confirm": confirm}
+    assert tom.post_form("/staff/gpu/announcements", **again, text="Ask ada.").status_code == 422
+    assert tom.post_form("/staff/gpu/announcements", **again, text="Ask ADA.").status_code == 303
     assert tom.post_form("/staff/gpu/announcements", **fields, text="Adapt the barrier.").status_code == 303
     assert tom.post_form("/staff/gpu/announcements", **fields | {"answers": "4711"}, text="x").status_code == 422
-    assert portal.course.row(select(Announcement.text)) == "Adapt the barrier."
+    assert portal.course.rows(select(Announcement.text)) == ["Ask ADA.", "Adapt the barrier."]
     assert tom.get("/staff/gpu/announcements?thread=4711").status_code == 200
 
 
