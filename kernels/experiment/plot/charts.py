@@ -110,7 +110,7 @@ def line_chart(results: Results, request: Request) -> Chart:
 def multiples(results: Results, request: Request) -> Chart:
     axes = [axis for axis in line_axes(results) if axis not in {request.x, request.by}]
     if not request.panels:
-        x = request.x or axes.pop(0)
+        x = request.x or (axes.pop(0) if axes else "")
         rest = sorted(axes, key=lambda axis: len(axis_values(results, axis)))
         chosen = next((axis for axis in rest if len(axis_values(results, axis)) <= MOST_PANELS), "")
         if not chosen:

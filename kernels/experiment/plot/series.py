@@ -41,7 +41,8 @@ def short_kernels(results: Sequence[PointResult]) -> tuple[Sequence[PointResult]
     if len(names) < 2 or max(map(len, names)) <= _LONGEST_NAME:
         return results, {}
     long = (name for name in names if len(name) > _LONGEST_NAME)
-    letters = dict(zip(long, _letters(), strict=False))
+    words = {word for name in names for word in name.split()}  # `B a.cu` is of an experiment B
+    letters = dict(zip(long, (letter for letter in _letters() if letter not in words), strict=False))
     found = [replace(each, kernel=letters.get(each.kernel, each.kernel)) for each in results]
     return found, {letter: name for name, letter in letters.items()}
 

@@ -183,6 +183,7 @@ def test_several_kernels_are_bars():
         Request(Kind.HEATMAP, "X"),
         Request(Kind.HEATMAP, "X", by="Q"),
         Request(Kind.MULTIPLES),
+        Request(Kind.MULTIPLES, by="X"),
         Request(Kind.LINE, "X", panels="Q"),
         Request(Kind.ROOFLINE, y="ms"),
         Request(Kind.SCATTER, "energy"),
@@ -273,6 +274,19 @@ def test_two_experiments_are_two_series_with_a_key():
     several = comparison_plot([*slower, *faster], slower, ("before", "after"), SPEED)
     assert isinstance(several, Chart)
     assert {each.name for each in several.series} == {"A a.cu", "A other.cu", "B"}
+
+
+def test_letters_of_long_names_are_not_those_of_the_two_experiments():
+    long = "submission-5d2c6e0f8a1b4c3d.cu"
+    one = [replace(each, kernel=long) for each in BLOCKS]
+    made = comparison_plot(one, [*one, *BLOCKS], ("before", "after"), SPEED)
+    assert isinstance(made, Chart | HeatMap)
+    assert made.kernels == {"A": "before", "B": "after", "C": f"B {long}"}
+
+
+def test_a_kernel_that_is_named_as_a_letter_keeps_it():
+    results = [replace(each, kernel=f"long-{'x' * 60}" if each.params["Y"] > 1 else "A") for each in BLOCKS]
+    assert dict(plot(results, Request(Kind.BARS, "kernel")).kernels) == {"B": f"long-{'x' * 60}"}
 
 
 def test_a_plot_offers_its_axes_and_the_quantities_with_values():
