@@ -17,7 +17,7 @@ from kernels.verdict import Finding, Verdict
 from kernels.wire import WireError, from_plain, to_plain
 
 _BEYOND = 2**63
-_FIGURES = ("measurement", "counted", "modelled", "occupancy", "seconds")
+_FIGURES = ("measurement", "counted", "modelled", "occupancy", "seconds", "tile")
 _TEXTS = ("kernel", "message", "device", "digest", "ended")
 
 
@@ -91,7 +91,7 @@ def to_json(result: PointResult) -> dict[str, Any]:
 
 
 def from_json(data: object) -> PointResult:
-    """The result back from its JSON object; raises WireError, also for numbers that no table can hold."""
+    """The result back from its JSON object; raises WireError, also for numbers and texts that no table can hold."""
     result = from_plain(PointResult, data, lenient=True)
     for name, value in (*result.params.items(), *result.sizes.items()):
         if not (name.isidentifier() and name.isascii()):
@@ -100,11 +100,19 @@ def from_json(data: object) -> PointResult:
     if isinstance(data, dict) and not _fit([data.get(part) for part in _FIGURES]):
         for part in _FIGURES:
             _check_numbers(data.get(part), part)
+    finding = _checked_text(result.finding) if result.finding is not None else ""
     try:
-        "".join(getattr(result, name) for name in _TEXTS).encode()
+        "".join((finding, *(getattr(result, name) for name in _TEXTS))).encode()
     except UnicodeEncodeError:
         raise WireError("a text has characters that UTF-8 doesn't have") from None
     return result
+
+
+def _checked_text(finding: Finding) -> str:
+    """All texts of a finding. Raises WireError for its numbers; values among its facts may be infinite."""
+    for name in ("line", "other_line", "column", "count"):
+        _check_numbers(getattr(finding, name), f"finding.{name}")
+    return json.dumps(to_plain(finding), ensure_ascii=False)
 
 
 def _fit(left: list[Any]) -> bool:

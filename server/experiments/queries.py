@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session, joinedload
@@ -20,6 +21,7 @@ from server.experiments.models import RESULT_BYTES, Experiment, ExperimentPoint,
 
 _LONGEST_MESSAGE = 2000
 _PLAIN_BYTES = 2**20
+_WITHOUT_TEXTS: Mapping[str, Any] = {"message": "", "finding": None}
 _SCATTER, _PRIME = 7_919, 99_991
 """Their product fits into 32 bits with every number of a point."""
 
@@ -27,14 +29,18 @@ _SCATTER, _PRIME = 7_919, 99_991
 def pack_result(result: PointResult) -> bytes:
     """Compress a result. One that is too large loses its finding."""
     packed = _packed(replace(result, message=result.message[:_LONGEST_MESSAGE]))
-    return packed if len(packed) <= RESULT_BYTES else _packed(replace(result, message="", finding=None))
+    return packed if len(packed) <= RESULT_BYTES else _packed(replace(result, **_WITHOUT_TEXTS))
 
 
 def unpack_result(packed: bytes) -> PointResult:
-    """Read a result back; raises ValueError."""
+    """Read a result back, without its message and its finding if they can't be read; raises ValueError."""
     try:
-        return from_json(json.loads(zlib.decompressobj().decompress(packed, _PLAIN_BYTES)))
-    except (zlib.error, WireError) as error:
+        plain = json.loads(zlib.decompressobj().decompress(packed, _PLAIN_BYTES))
+        try:
+            return from_json(plain)
+        except WireError:
+            return from_json({**plain, **_WITHOUT_TEXTS})
+    except (zlib.error, WireError, TypeError) as error:
         raise ValueError(str(error)) from error
 
 

@@ -12,7 +12,9 @@ import jsonschema
 import pytest
 
 from kernels.experiment.export import json_parts, rows, t4_parts, to_csv
-from kernels.verdict import Verdict
+from kernels.experiment.result import from_json, to_json
+from kernels.verdict import Finding, Verdict
+from kernels.wire import WireError
 from tests.kernels.experiment.made import failed, result
 
 SCHEMA = json.loads((Path(__file__).parent / "t4-results-schema.json").read_text("utf-8"))
@@ -61,14 +63,24 @@ def test_csv_reads_back():
 
 
 @pytest.mark.parametrize("results", [RESULTS, []], ids=len)
-def test_json_has_the_rows_with_indents(results):
-    assert "".join(json_parts(results)) == json.dumps(list(rows(results)[1]), indent=1) + "\n"
+def test_json_has_a_line_for_each_row(results):
+    text = "".join(json_parts(results))
+    assert json.loads(text) == list(rows(results)[1])
+    assert text.count("\n") == len(results) + 1 + bool(results)
 
 
-@pytest.mark.parametrize("results", [RESULTS, []], ids=len)
-def test_t4_has_indents(results):
-    text = "".join(t4_parts(results, {"tilelab": "1"}))
-    assert text == json.dumps(json.loads(text), indent=1) + "\n"
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"finding": Finding(Verdict.WRONG_ANSWER, "x\ud800")},
+        {"finding": Finding(Verdict.WRONG_ANSWER, "x", 2**70)},
+        {"finding": Finding(Verdict.WRONG_ANSWER, "x", 2**63)},
+        {"tile": 2**70},
+    ],
+)
+def test_a_point_that_no_table_can_hold_is_not_read(changes):
+    with pytest.raises(WireError):
+        from_json(json.loads(json.dumps(to_json(result(0, **changes)))))
 
 
 def test_t4_keeps_the_name_of_the_kernel_next_to_an_axis_of_that_name():
