@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
+from kernels.verdict import Verdict
 from kernels.wording import plural
-from server.experiments.models import Experiment, ExperimentState
+from server.experiments.models import Experiment, ExperimentPoint, ExperimentState
 from server.fleet.service import at_once, known_slots
+from server.grading.models import Job, JobState
 from worker.contract.messages import CPU_QUEUE, gpu_queue
 
 LARGE_POINTS, LARGE_SECONDS = 1_000, 15 * 60
@@ -36,7 +38,12 @@ class Estimate:
 
 
 def estimate(session: Session, points: int, device_class: str, now: datetime) -> Estimate:
-    """By the last experiments on such a device; without one, by the number of slots."""
+    """By the last experiments on such a device without retried points; without one, by the number of slots."""
+    lost = select(Job.id).where(  # a retried point has a new job
+        Job.experiment_id == Experiment.id,
+        or_(Job.verdict == Verdict.SYSTEM_ERROR, Job.state == JobState.CANCELLED),
+        ~select(ExperimentPoint.number).where(ExperimentPoint.job_id == Job.id).exists(),
+    )
     query = (
         select(Experiment.points, Experiment.created_at, Experiment.ended_at)
         .where(
@@ -44,6 +51,7 @@ def estimate(session: Session, points: int, device_class: str, now: datetime) ->
             Experiment.device_class == device_class,
             Experiment.points >= _FEWEST_POINTS,
             Experiment.pauses.is_(False),
+            ~lost.exists(),
         )
         .order_by(Experiment.id.desc())
         .limit(_LOOKED_AT)
