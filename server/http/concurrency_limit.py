@@ -14,15 +14,15 @@ import select
 import threading
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from flask import Flask, Response, request
+from flask import Flask, Response, current_app, request
 from gunicorn.http.errors import ParseException
 
 from server.bounded_work import TooCostly, bounded_seconds
@@ -111,11 +111,10 @@ class RequestSlots:
             if self._may(asker) and asker.name not in self._queues:
                 self._give(asker)
                 return Outcome.TAKEN
-            queue = self._queues.setdefault(asker.name, deque())
-            if len(queue) >= asker.waiting:
+            if len(self._queues.get(asker.name, ())) >= asker.waiting:
                 return Outcome.TOO_MANY
             waiting = _Waiting(asker)
-            queue.append(waiting)
+            self._queues.setdefault(asker.name, deque()).append(waiting)
         until = time.monotonic() + seconds
         while not waiting.called.wait(self._pause(waiting.asker, until)):
             with self._lock:
@@ -138,6 +137,10 @@ class RequestSlots:
             if self._held[asker.name] <= 0:
                 del self._held[asker.name]
             self._call()
+
+    def held_by(self, asker: Asker) -> int:
+        with self._lock:
+            return self._held[asker.name]
 
     def _pause(self, asker: Asker, until: float) -> float:
         """How long to wait for a call before looking again."""
@@ -208,6 +211,9 @@ BODY_SECONDS = 20.0
 OF_PERSON = 2
 """Slots of one person, and of all clients at one address that aren't signed in."""
 
+LONG_BODIES = 4
+"""Bodies that are written part by part, for everyone. Each client has one at a time, however slowly it reads."""
+
 OF_PERSON_WAITING, OF_ADDRESS_WAITING = 16, 100
 """Waiting requests in addition: a whole class may sign in behind one address."""
 
@@ -226,7 +232,7 @@ _SMALL_FORMS = {"accounts", "enrolment", "lti", "lti_choice", "lti_platforms", "
 NEEDS_NO_SLOT = frozenset({"/healthz", "/readyz"})
 """They query nothing, or one at a time."""
 
-_ARRIVED, _BEGAN, _KEY = "tilelab.arrived", "tilelab.began", "tilelab.bounds"
+_ARRIVED, _BEGAN, _ASKER, _KEY = "tilelab.arrived", "tilelab.began", "tilelab.asker", "tilelab.bounds"
 _SESSION = re.compile(r"(?:^|;\s*)(?:__Host-)?tilelab=([^;]+)")
 _MOST_KNOWN = 8_192
 _LOOKUP_SECONDS = 2.0
@@ -239,7 +245,8 @@ class ClientLeft(Exception):
 class ConcurrencyLimit:
     """The application behind a limit of simultaneous requests; more requests wait for a while.
 
-    A request holds its slot until the answer begins, so a running stream holds none.
+    A request holds its slot until the answer begins, so a running stream holds none. A body that takes long to write
+    holds one of other slots; see `long_body`.
     """
 
     def __init__(
@@ -257,6 +264,7 @@ class ConcurrencyLimit:
         self.people = KnownPeople(owner)
         self._turned_away = threading.Lock()
         self.reads, self.writes = RequestSlots(READ_SLOTS), RequestSlots(WRITE_SLOTS)
+        self.bodies = RequestSlots(LONG_BODIES)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if environ.get("PATH_INFO") in NEEDS_NO_SLOT:
@@ -274,6 +282,7 @@ class ConcurrencyLimit:
             return ()
         if outcome is not Outcome.TAKEN:
             return self._turn_away(environ, start_response, outcome.value)
+        environ[_ASKER] = asker
         environ[_BEGAN] = began = _processor_seconds()
         try:
             return self._app(environ, start_response)
@@ -380,12 +389,47 @@ def attach_concurrency_limit(app: Flask, sizes: BodySizes, owner: Callable[[str]
 def pace_clients(app: Flask) -> None:
     """Make clients that use much of the processor wait while others ask; see RequestSlots. Off in most tests."""
     limit = limit_of(app)
-    limit.reads.paced = limit.writes.paced = True
+    limit.reads.paced = limit.writes.paced = limit.bodies.paced = True
 
 
 def limit_of(app: Flask) -> ConcurrencyLimit:
     found: ConcurrencyLimit = app.extensions[_KEY]
     return found
+
+
+def long_body(parts: Iterable[str | bytes]) -> LongBody:
+    """A body that is written while it is read, in a slot until it is closed; raises Refused if there is none."""
+    asker: Asker = request.environ[_ASKER]
+    slots = limit_of(current_app).bodies
+    if slots.take(replace(asker, slots=1, waiting=0), 0.0, _never) is Outcome.TAKEN:
+        return LongBody(parts, slots, asker)
+    raise too_many() if slots.held_by(asker) else busy()
+
+
+class LongBody:
+    """The parts of a body. It holds its slot up to its last part, or until the server closes it: the client left."""
+
+    def __init__(self, parts: Iterable[str | bytes], slots: RequestSlots, asker: Asker) -> None:
+        self._parts, self._slots, self._asker = iter(parts), slots, asker
+        self._seconds, self._open = 0.0, True
+
+    def __iter__(self) -> Iterator[str | bytes]:
+        return self
+
+    def __next__(self) -> str | bytes:
+        began = time.thread_time()
+        try:
+            return next(self._parts)
+        except StopIteration:
+            self.close()
+            raise
+        finally:
+            self._seconds += time.thread_time() - began
+
+    def close(self) -> None:
+        if self._open:
+            self._open = False
+            self._slots.give_back(self._asker, self._seconds)
 
 
 def arrived() -> datetime:
@@ -465,13 +509,17 @@ def _keep_small_forms_small() -> None:
         request.max_content_length = SMALL_FORM
 
 
+def too_many() -> Refused:
+    retry = {"Retry-After": str(RETRY_SECONDS)}
+    return Refused(TOO_MANY.status, TOO_MANY.code, TOO_MANY.title, TOO_MANY.detail, retry, once_more())
+
+
 def _refuse_what_was_not_taken() -> None:
     match request.environ.get(NOT_TAKEN):
         case "busy":
             raise busy()
         case "too_many":
-            retry = {"Retry-After": str(RETRY_SECONDS)}
-            raise Refused(TOO_MANY.status, TOO_MANY.code, TOO_MANY.title, TOO_MANY.detail, retry, once_more())
+            raise too_many()
         case "slow":
             raise Refused(
                 408, "too_slow", "The request came too slowly",
