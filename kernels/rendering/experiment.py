@@ -15,7 +15,7 @@ from kernels.rendering.measured_numbers import ms_text, share_text, speed_text
 from kernels.rendering.table import short, table
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import BOLD, DIM, Style
-from kernels.verdict import Verdict
+from kernels.verdict import CPU_DEVICE, Verdict
 from kernels.wording import part_of, percent, plural, sizes_text
 
 NOTHING_MEASURED = "Nothing was measured: only a GPU has a speed. Counts and models are from the CPU device."
@@ -182,6 +182,19 @@ def comparison_text(comparison: Comparison, names: tuple[str, str], style: Style
         if count:
             said += style.wrap(f"{plural(count, 'point')} only in {safe(name)}.")
     return "\n".join(said)
+
+
+def unlike_text(first: Sequence[PointResult], second: Sequence[PointResult], exercises: tuple[str, str]) -> str:
+    """What differs between two experiments apart from their kernels: exercise, sizes and devices; "" for nothing."""
+    found = (exercises, (fixed_sizes(first), fixed_sizes(second)), (_devices(first), _devices(second)))
+    said = [f"{one or 'no fixed size'} and {other or 'no fixed size'}" for one, other in found if one != other]
+    return f"Not the same in both: {'; '.join(said)}." if said else ""
+
+
+def _devices(results: Sequence[PointResult]) -> str:
+    measured = {result.device for result in results if result.measurement is not None}
+    names = sorted(measured or {result.device for result in results})
+    return ", ".join("CPU device" if name == CPU_DEVICE else name.upper() for name in names)
 
 
 def overall_text(comparison: Comparison) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import count
 from typing import Annotated, Any
 
 from sqlalchemy.orm import Session
@@ -176,13 +177,22 @@ def experiment_line(visible: Visible) -> ExperimentLine:
 
 
 def shown_results(
-    session: Session, visible: Visible, after: int = -1, most: int | None = None, *, sample: float = 1.0
+    session: Session,
+    visible: Visible,
+    after: int = -1,
+    most: int | None = None,
+    *,
+    sample: float = 1.0,
+    names: Mapping[str, str] | None = None,
 ) -> list[PointResult]:
-    """Results as a reader sees them: the class sees no file names and no texts about the source."""
+    """Results as a reader sees them: the class sees no file names and no texts about the source.
+
+    names: of kernels, if the results go with those of other experiments; see `shown_names`
+    """
     found = results(session, visible.experiment.id, after, most, sample=sample)
     if visible.named:
         return found
-    names = shown_names(visible)
+    names = shown_names(visible) if names is None else names
     return [
         replace(result, kernel=names.get(result.kernel, ""), message=result.verdict.headline, finding=None)
         for result in found
@@ -203,19 +213,20 @@ def points_answer(results: list[PointResult], following: str | None) -> PointsAn
     return PointsAnswer(tuple(to_json(result) for result in results), following)
 
 
-def shown_names(visible: Visible) -> Mapping[str, str]:
-    """The name of each kernel for a reader.
+def shown_names(*together: Visible) -> Mapping[str, str]:
+    """The name of each kernel for a reader. In several experiments, the same kernel has the same name.
 
     The class sees Tilelab's own kernels by name and the others by a number, because a file's name may name a person.
     """
-    kernels = kernels_of(visible.experiment.plan)
-    if visible.named:
-        return {name: name for name in kernels}
-    ours = _kernels_of_tilelab(visible.experiment)
-    return {
-        name: name if ours.get(name) == text else f"kernel-{number}.cu"
-        for number, (name, text) in enumerate(kernels.items(), 1)
-    }
+    names, known = dict[str, None](), set[str]()
+    for visible in together:
+        ours = {} if visible.named else _kernels_of_tilelab(visible.experiment)
+        for name, text in kernels_of(visible.experiment.plan).items():
+            names[name] = None
+            if visible.named or ours.get(name) == text:
+                known.add(name)
+    numbered = (name for number in count(1) if (name := f"kernel-{number}.cu") not in known)
+    return {name: name if name in known else next(numbered) for name in names}
 
 
 def _kernels_of_tilelab(experiment: Experiment) -> Mapping[str, str]:

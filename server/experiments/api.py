@@ -244,18 +244,27 @@ def _answer(session: Session, person: int, public_id: str, now: datetime) -> Exp
 
 
 def _visible(session: Session, person: int, public_id: str) -> Visible:
+    """As the reader may read it. Without the staff's scope, course staff read a shared one as the class does."""
+    visible = _found(session, person, public_id)
+    if visible.reads is Reads.STAFF and not has_scope(Scope.STAFF) and visible.experiment.shared_at is not None:
+        return Visible(visible.experiment, Reads.CLASS, staff=False)
+    need_staff_scope(own=visible.reads is not Reads.STAFF)
+    return visible
+
+
+def _found(session: Session, person: int, public_id: str) -> Visible:
     visible = visible_experiment(session, person, public_id)
     if visible is None:
         raise Refused(
             404, "no_such_experiment", "There is no such experiment",
             "Check the ID. You may not see experiments that others didn't share.",
         )  # fmt: skip
-    need_staff_scope(own=visible.reads is not Reads.STAFF)
     return visible
 
 
 def _to_change(session: Session, person: int, public_id: str) -> Visible:
-    found = _visible(session, person, public_id)
+    found = _found(session, person, public_id)
+    need_staff_scope(own=found.reads is not Reads.STAFF)
     if not found.may_change:
         raise Refused(
             403, "not_yours", "This is someone else's experiment",

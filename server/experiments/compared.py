@@ -12,7 +12,7 @@ from kernels.experiment.plot.compared import comparison_plot
 from kernels.experiment.plot.model import NoPlot, Plot
 from kernels.experiment.quantities import NoSuchQuantity, Quantity, quantity, speed_of
 from kernels.experiment.result import PointResult
-from kernels.rendering.experiment import overall_text, pair_cells
+from kernels.rendering.experiment import overall_text, pair_cells, unlike_text
 from kernels.wording import plural
 
 MOST_COMPARED = 5_000
@@ -25,19 +25,29 @@ class NoComparison(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A comparison. options: quantities to choose from; rows: the cells of each pair, first its kernel if `several`."""
+    """A comparison.
+
+    options: quantities to choose from
+    unlike: what else differs between the two; "" for nothing
+    rows: the cells of each pair, first its kernel if `several`
+    """
 
     names: tuple[str, str]
     quantity: Quantity
     options: list[tuple[str, str]]
     plots: list[Plot]
     overall: str
+    unlike: str
     several: bool
     rows: list[list[str]]
 
 
 def compared(
-    first: Sequence[PointResult], second: Sequence[PointResult], names: tuple[str, str], wanted: str
+    first: Sequence[PointResult],
+    second: Sequence[PointResult],
+    names: tuple[str, str],
+    wanted: str,
+    exercises: tuple[str, str],
 ) -> Compared:
     """Compare two experiments by a quantity, by default the speed; raises NoComparison."""
     everything = [*first, *second]
@@ -52,6 +62,8 @@ def compared(
         raise NoComparison("The two have no point in common. Choose an experiment with the same axes.")
     several = len({pair.kernel for pair in found.pairs}) > 1
     offered = [each for each in choices(everything).quantities if each.name != "energy"]
+    if wanted and what.name not in {each.name for each in offered}:
+        offered.append(what)
     alone = [
         f" {plural(count, 'point')} only in {letter}."
         for letter, count in (("A", found.only_first), ("B", found.only_second))
@@ -63,6 +75,7 @@ def compared(
         [(each.name, f"{each.title}, {each.basis}") for each in offered],
         _plots(first, second, names, what),
         overall_text(found) + "".join(alone),
+        unlike_text(first, second, exercises),
         several,
         [[*([pair.kernel] if several else []), *pair_cells(pair, what)] for pair in found.pairs],
     )

@@ -60,6 +60,7 @@ from server.experiments.submitted_kernels import submissions_of
 from server.experiments.targets import CPU, NoTarget, target_of
 from server.experiments.variations import SIZE, TILE, WHAT, NoVariation, variation_of
 from server.fleet.service import device_classes
+from server.http.concurrency_limit import long_body
 from server.http.forms import Form, filled, number_of, sent
 from server.http.problems import Refused
 from server.http.site import site
@@ -79,6 +80,9 @@ MOST_LISTED = 200
 """Rows in one part of the table."""
 _AT_ONCE = 1000
 """Results that a download reads at a time: all of a large experiment don't fit into memory."""
+
+_LAST_FIGURE = 99
+"""In an address: more figures than an experiment has, so its last one is shown."""
 
 _NOT_YOURS = "Only its owner and course staff can change an experiment."
 
@@ -230,7 +234,10 @@ def _step(ids: list[str], here: str, number: int, step: int, figures: int) -> st
     if 1 <= number + step <= figures:
         return url_for("experiments_pages.lecture", public_id=here, figure=number + step)
     place = ids.index(here) + step
-    return url_for("experiments_pages.lecture", public_id=ids[place]) if 0 <= place < len(ids) else ""
+    if not 0 <= place < len(ids):
+        return ""
+    last = _LAST_FIGURE if step < 0 else None
+    return url_for("experiments_pages.lecture", public_id=ids[place], figure=last)
 
 
 @experiments_pages.get("/experiments/<public_id>/compare")
@@ -248,11 +255,17 @@ def compare(public_id: str) -> str:
             form.mistake("with", "There is no such experiment in this course. Choose another one.")
         elif second is not None and max(first.experiment.ended, second.experiment.ended) > MOST_COMPARED:
             form.mistake("with", f"A page compares up to {MOST_COMPARED:,} points. Fetch both, and use the command.")
-        both = [shown_results(session, each) for each in (first, second) if each is not None and form.right]
+        both = list[list[PointResult]]()
+        if second is not None and form.right:
+            names = shown_names(first, second)
+            both = [shown_results(session, each, names=names) for each in (first, second)]
+            offered += [second.experiment] * (second.experiment not in (first.experiment, *offered))
+            exercises = _exercise(first.experiment), _exercise(second.experiment)
     found = None
     if second is not None and form.right:
         try:
-            found = compared(both[0], both[1], _told_apart(first.experiment, second.experiment), form["y"])
+            apart = _told_apart(first.experiment, second.experiment)
+            found = compared(both[0], both[1], apart, form["y"], exercises)
         except NoComparison as error:
             form.mistake("with", str(error))
     page = ComparePage(course, first.experiment, [(one.public_id, _dated(one)) for one in offered], form, found)
@@ -261,6 +274,11 @@ def compare(public_id: str) -> str:
 
 def _told_apart(one: Experiment, other: Experiment) -> tuple[str, str]:
     return (one.name, other.name) if one.name != other.name else (_dated(one), _dated(other))
+
+
+def _exercise(one: Experiment) -> str:
+    assert one.exercise is not None
+    return one.exercise.title
 
 
 def _dated(one: Experiment) -> str:
@@ -314,7 +332,7 @@ def picture(public_id: str, ending: str) -> Response:
 @experiments_pages.get("/experiments/<public_id>/points.parquet")
 @experiments_pages.get("/experiments/<public_id>/points.t4.json")
 def download(public_id: str) -> Response:
-    """Download all results as a file, read part by part."""
+    """Download all results as a file, read part by part; one at a time for each person."""
     who, here, wanted = viewer(), site(), DOWNLOADS[request.path.rpartition("/")[2]]
     with here.readers.begin() as session:
         visible = _visible(session, who.id, public_id)
@@ -330,7 +348,7 @@ def download(public_id: str) -> Response:
                 return
             after = part[-1].number
 
-    return _file(wanted.write(found()), wanted.media_type, public_id, wanted.name.partition(".")[2])
+    return _file(long_body(wanted.write(found())), wanted.media_type, public_id, wanted.name.partition(".")[2])
 
 
 def _file(content: Any, media_type: str, public_id: str, ending: str) -> Response:

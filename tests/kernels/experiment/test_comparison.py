@@ -9,7 +9,7 @@ import pytest
 
 from kernels.experiment.comparison import compare, repeated
 from kernels.experiment.quantities import QUANTITIES, NoSuchQuantity, quantity, speed_of
-from kernels.rendering.experiment import comparison_text, repeated_text, results_text
+from kernels.rendering.experiment import comparison_text, repeated_text, results_text, unlike_text
 from kernels.rendering.text_style import Style
 from kernels.verdict import Verdict
 from kernels.wording import plural
@@ -143,3 +143,11 @@ def test_the_measured_speed_is_what_the_exercise_ranks_by():
     assert speed_of([result(1), timed]) is QUANTITIES["ms"]
     assert speed_of([result(1), result(0, 10.0)]) is SPEED
     assert speed_of([result(1)]) is None
+
+
+def test_other_sizes_devices_and_exercises_are_named():
+    one, other = [result(0, 100.0)], [result(0, 100.0, sizes={"Width": 256}, device="a100")]
+    assert unlike_text(one, one, ("Tiled", "Tiled")) == ""
+    said = unlike_text(one, other, ("Tiled", "Naive"))
+    for pair in ("Tiled and Naive", "Width=2,048 and Width=256", "H200 and A100"):
+        assert pair in said

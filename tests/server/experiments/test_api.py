@@ -8,13 +8,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from kernels.experiment.constraint import Constraint
 from kernels.experiment.result import from_json
 from kernels.verdict import Verdict
+from server.accounts.models import Person, Scope
+from server.accounts.service import create_token
 from server.courses.models import Role
 from server.experiments import estimate, new_experiment
 from server.experiments.access import STARTS
+from server.experiments.models import Experiment
 from server.experiments.quota import EXPERIMENTS_A_DAY
 from tests.server.databases import ON_SQLITE
 from tests.server.experiments.started import KERNEL, TILE, checked, run_all, runner_of, sent
@@ -85,6 +89,16 @@ def test_a_course_lists_the_experiments_that_its_reader_may_see(portal: Portal):
         return [each["id"] for each in found.get_json()["experiments"]]
 
     assert (listed("ada"), listed("bob"), listed("ina")) == ([mine], [theirs], [theirs, mine])
+    with portal.course.sessions.begin() as session:
+        session.execute(update(Experiment).where(Experiment.public_id == mine).values(shared_at=NOW))
+        reader = create_token(session, session.get_one(Person, portal.course.person("ina")), "r", scopes=[Scope.READ])
+    headers = {"Authorization": f"Bearer {reader}"}
+    (line,) = portal.client.get(f"{API}?course=gpu", headers=headers).get_json()["experiments"]
+    answer = portal.client.get(line["url"], headers=headers).get_json()
+    assert (line["id"], answer["kernels"][0]["text"]) == (mine, None)
+    codes = [portal.client.get(f"{API}/{name}", headers=headers).status_code for name in (mine, theirs)]
+    assert codes == [200, 403]
+    assert portal.client.post(f"{API}/{mine}/cancel", headers=headers).get_json()["code"] == "missing_scope"
     assert listed("ina", before="1") == []
     assert portal.get("ada", "/api/v1/experiments").status_code == 404
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import io
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from arro3.io import read_parquet
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from kernels.exercise import find_exercise, load_exercise
 from kernels.experiment.templates import template_files
 from kernels.rendering.experiment import NO_POINT_MEASURED, NOTHING_MEASURED
-from kernels.verdict import Verdict
+from kernels.verdict import Finding, Verdict
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Role
-from server.experiments import estimate, views
+from server.experiments import estimate, queries, views
 from server.experiments.models import Experiment, ExperimentState
 from server.submissions.models import Mode
 from tests.server.databases import ON_SQLITE
@@ -219,6 +219,23 @@ def test_points_with_a_system_error_are_retried_with_one_button(portal: Portal):
     answer = portal.client.post(f"/api/v1{address}", headers=headers)
     assert (answer.status_code, answer.get_json()["code"]) == (409, "over")
     assert ada.post_form(address).location.endswith("notice=experiment-not-retried")
+    run_all(course, runner, NOW)
+    assert experiment_of(course, name).state is ExperimentState.DONE
+    with course.sessions.begin() as session:
+        session.execute(update(Experiment).values(ended_at=NOW + timedelta(days=7)))
+        assert estimate.estimate(session, 4, "", NOW).seconds < 60
+
+
+def test_a_finding_that_no_file_can_hold_is_left_out(portal: Portal):
+    name, runner = started(portal.course), runner_of(portal.course)
+    runner.step(NOW)
+    hostile = Finding(Verdict.WRONG_ANSWER, "x\ud800", 2**70)
+    for job in sent(portal.course):
+        checked(portal.course, job, Verdict.WRONG_ANSWER, findings=(hostile,))
+    runner.step(NOW)
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    for file in ("", "/points.csv", "/points.parquet"):
+        assert ina.get(f"/experiments/{name}{file}").get_data(), file
 
 
 def test_a_search_says_on_its_page_what_it_tried(portal: Portal):
@@ -268,6 +285,19 @@ def test_all_results_can_be_downloaded_in_each_format(portal: Portal):
     assert ada.get(f"{here}/points.exe").status_code == 404
 
 
+def test_a_person_has_one_download_at_a_time(portal: Portal):
+    name = finished(portal.course, "ada")
+    ada, here = client_of(portal, "ada"), f"/experiments/{name}/points.csv"
+    first = ada.get(here)
+    second = ada.get(here)
+    assert (second.status_code, second.headers["Retry-After"]) == (429, "5")
+    assert len(client_of(portal, "ina", Role.INSTRUCTOR).page(here).splitlines()) == 5
+    assert len(first.get_data().splitlines()) == 5
+    for _ in range(2):
+        with ada.get(here) as closed_early:
+            assert closed_early.status_code == 200
+
+
 def test_the_address_chooses_the_plot(portal: Portal):
     name = finished(portal.course, "ada")
     ada, here = client_of(portal, "ada"), f"/experiments/{name}"
@@ -288,19 +318,31 @@ def test_a_lecture_goes_from_figure_to_figure_and_on_to_what_is_pinned_with_it(p
     for name in names:
         assert ina.post_form(f"/experiments/{name}/pin", assignment="tiled").status_code == 303
     bob, address, seen = client_of(portal, "bob"), f"/experiments/{names[0]}/lecture", []
+    places = list[str]()
     while address:
         page = bob.page(address)
         assert page.count("data-plot") == 1
         seen.append(address)
+        places += re.findall(r"Figure \d+ of \d+", page)
         address = next(iter(re.findall(r'rel="next" href="([^"]+)"', page)), "")
     assert seen[-1].startswith(f"/experiments/{names[1]}/lecture")
+    back = list[str]()
+    while found := re.findall(r'rel="prev" href="([^"]+)"', page):
+        page = bob.page(found[0])
+        back += re.findall(r"Figure \d+ of \d+", page)
+    assert back == places[-2::-1]
     assert len(seen) == len(set(seen)) > 3
 
 
-def test_two_experiments_are_compared(portal: Portal):
+def test_two_experiments_are_compared(portal: Portal, monkeypatch):
     ina = client_of(portal, "ina", Role.INSTRUCTOR)
     first, second = finished(portal.course), finished(portal.course, text=TILE.replace("4, 8", "8"))
     theirs, here = finished(portal.course, "ada"), f"/experiments/{first}/compare"
+    monkeypatch.setattr(queries, "PAGE", 1)  # the list has `theirs` alone
+    page = ina.page(f"{here}?with={second}&y=shared_conflicts")
+    selected = re.findall(r'<option value="(\w+)" selected>', page)
+    assert selected == [second, "shared_conflicts"]
+    assert 'id="unlike"' not in page
     page = ina.page(f"{here}?with={second}&y=occupancy")
     assert "1 point only in A" in page
     assert re.findall(r'data-name="([AB])"', page)
@@ -312,12 +354,31 @@ def test_two_experiments_are_compared(portal: Portal):
     assert 'class="problem-list"' in client_of(portal, "ada").page(f"/experiments/{theirs}/compare?with={first}")
 
 
+def test_the_class_compares_the_kernels_that_staff_compare(portal: Portal):
+    ina, bob = client_of(portal, "ina", Role.INSTRUCTOR), client_of(portal, "bob")
+    ids = [
+        started(portal.course, text=TILE.replace('"tiled.cu"', names))
+        for names in ('"ann.cu", "cat.cu"', '"cat.cu", "dan.cu"')
+    ]
+    runner = runner_of(portal.course)
+    for _ in ids:
+        run_all(portal.course, runner)
+    for name in ids:
+        assert ina.post_form(f"/experiments/{name}/share", shared="yes").status_code == 303
+    pages = [who.page(f"/experiments/{ids[0]}/compare?with={ids[1]}") for who in (ina, bob)]
+    for page in pages:
+        assert re.findall(r"(\d+) points? only in ([AB])", page) == [("4", "A"), ("4", "B")]
+    assert not [name for name in ("ann", "cat.cu", "dan") if name in pages[1].partition("<main")[2]]
+
+
 def test_a_large_experiment_starts_after_a_question(portal: Portal, ina: BrowserClient, monkeypatch):
     monkeypatch.setattr(estimate, "LARGE_POINTS", 4)
     given = {"definition": TILE.replace("tiled.cu", "mine.cu"), "device_class": "cpu"}
     answer = ina.post_form("/courses/gpu/experiments/new", **given, files=[(io.BytesIO(KERNEL.encode()), "mine.cu")])
     page = answer.get_data(as_text=True)
     assert (answer.status_code, 'name="confirm" value="4"' in page, "judging by" in page) == (409, True, True)
+    first = page.partition('enctype="multipart/form-data"')[2].partition('type="submit"')[2].partition(">")[0]
+    assert "confirm" not in first
     assert portal.course.rows(select(Experiment)) == []
     kept = {"kernel": "mine.cu", "kernel_text": KERNEL.replace("\n", "\r\n")}
     assert ina.post_form("/courses/gpu/experiments/new", **given, **kept, confirm="3").status_code == 409
@@ -338,6 +399,7 @@ def test_plots_of_a_large_experiment_are_a_sample(portal: Portal, monkeypatch):
     assert 10 <= int(drawn) <= 30
     assert "Verdicts: 100 accepted." in page
     assert (page.count("<td>accepted</td>"), f"{here}?after=9" in page) == (10, True)
+    assert f"{here}?after=9&amp;y=loads" in ina.page(f"{here}?y=loads")
     assert len(ina.page(f"{here}/points.csv").splitlines()) == 101
 
 

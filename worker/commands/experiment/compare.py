@@ -33,7 +33,8 @@ def compare(first: Path, second: Path, name: str | None, output: Path | None) ->
     """
     from kernels.evidence import Basis
     from kernels.experiment.comparison import compare as compared
-    from kernels.rendering.experiment import comparison_text
+    from kernels.rendering.experiment import comparison_text, unlike_text
+    from kernels.rendering.text_safety import safe
     from kernels.wire import to_plain
     from worker.commands.experiment.saved_experiment import opened, quantity_named
     from worker.commands.terminal import style_of
@@ -55,7 +56,15 @@ def compare(first: Path, second: Path, name: str | None, output: Path | None) ->
         "differs": found.differs,
         "pairs": [{**to_plain(pair), "differs": pair.differs} for pair in found.pairs],
     }
-    return Answer(data, lambda: comparison_text(found, (str(first), str(second)), style_of(sys.stdout)))
+    exercises = one.manifest.exercise.name, other.manifest.exercise.name
+    unlike = safe(unlike_text(one.results, other.results, exercises))
+
+    def text() -> str:
+        style = style_of(sys.stdout)
+        said = comparison_text(found, (str(first), str(second)), style)
+        return "\n".join((said, *(style.wrap(unlike) if unlike else ())))
+
+    return Answer(data, text)
 
 
 def _draw(output: Path, one: Opened, other: Opened, what: Quantity) -> None:
