@@ -79,7 +79,7 @@ class AssignmentAnswer:
     min_interval_seconds: between two submissions; checks_per_hour: your free checks per hour
     checks_left: your free checks left now
     page: the path of its page
-    practice: whether it has neither points nor a deadline, so that no gradebook has it
+    practice: whether it has no points, no deadline and no measured speeds, so that no gradebook has it
     """
 
     id: str

@@ -34,7 +34,7 @@ class Task:
     number: how many submissions and checks there are
     position: its place in the course; None for none
     exercise: the name of an exercise that comes with Tilelab; "" for a course's own
-    practice: whether it has neither points nor a deadline
+    practice: whether it is practice, without points and deadline
     """
 
     course: str

@@ -272,8 +272,8 @@ class Assignment(Base):
 
     @property
     def practice(self) -> bool:
-        """Whether it has neither points nor a deadline, so that no gradebook has it."""
-        return not self.most_points and self.due_at is None
+        """Whether it has no points, no deadline and no measured speeds, so that no gradebook has it."""
+        return not (self.most_points or self.due_at or self.device_class)
 
 
 class Extension(Base):

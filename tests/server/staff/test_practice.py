@@ -50,6 +50,8 @@ def test_all_are_those_that_the_course_does_not_use(course: ACourse) -> None:
 
 def test_practice_with_points_by_staff_or_a_due_time_stays_in_the_gradebook(course: ACourse) -> None:
     course.change(points=0.0, due_at=None)
+    assert columns(course) == ["tiled"]  # measured, such as a competition
+    course.change(device_class="")
     assert columns(course) == []
     course.correct("ada", score=2.0)
     assert columns(course) == ["tiled"]
