@@ -205,10 +205,10 @@ def test_an_announcement_is_published_changed_and_withdrawn(portal: Portal, ina:
     number = portal.course.hand_in("ada").submission.id
     with portal.course.sessions.begin() as session:
         question = write_comment(session, session.get_one(Submission, number), None, "Why?").id
-    body: dict[str, Any] = {"title": "Races", "text": "Ask Ada.", "answers": question}
-    names = ina.post(path, rule, 409, **body)
+    asked: dict[str, Any] = {"title": "Races", "text": "Ask Ada.", "answers": question}
+    names = ina.post(path, rule, 409, **asked)
     assert names["code"] == "names_student"
-    assert ina.post(path, rule, 201, **body, confirm=names["confirm"])["text"] == "Ask Ada."
+    assert ina.post(path, rule, 201, **asked, confirm=names["confirm"])["text"] == "Ask Ada."
 
 
 def test_an_exercise_is_uploaded_checked_published_and_exported(portal: Portal, ina: Staff):
