@@ -56,7 +56,7 @@ class UtcTime(TypeDecorator[datetime]):
 BigId = BigInteger().with_variant(Integer, "sqlite")
 
 Document = JSON().with_variant(JSONB, "postgresql")
-"""A JSON value that is read as a whole and never searched."""
+"""A JSON value without an index. A query that looks into it needs another condition that leaves few rows."""
 
 
 def choice(values: type[PythonEnum], *, constrained: bool = True) -> Enum:

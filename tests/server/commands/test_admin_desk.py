@@ -263,7 +263,13 @@ def test_two_names_set_an_exercise(course: ACourse) -> None:
 
 
 def test_copies_are_listed(course: ACourse) -> None:
-    assert told("copies", "gpu", "tiled") == {"students": 0, "cases": [], "more_pairs": 0, "looked_at": []}
+    assert told("copies", "gpu", "tiled") == {
+        "students": 0,
+        "cases": [],
+        "more_pairs": 0,
+        "left_out": 0,
+        "looked_at": [],
+    }
     ada, bob = (course.hand_in(name, source=kernel(1).encode()).submission.public_id for name in ("ada", "bob"))
     eve = course.hand_in("eve", source=disguised(kernel(1), "reformatted", 1).encode()).submission.public_id
     course.hand_in("fay", source=disguised(kernel(3), "renamed", 1).encode())

@@ -12,6 +12,8 @@ from kernels.verdict import Verdict
 from server.courses.models import Role
 from server.exercises.upload import write_zip
 from server.grading.models import Job
+from server.submissions.models import Submission
+from server.talk.comments import write_comment
 from server.web.openapi import described
 from tests.server.course import NOW
 from tests.server.staff.graded import handed_in, judged
@@ -200,6 +202,13 @@ def test_an_announcement_is_published_changed_and_withdrawn(portal: Portal, ina:
     for field, body in wrong:
         assert f"`{field}`" in ina.post(path, rule, 422, **body)["detail"], field
     ina.post(f"{path}/4711/withdraw", f"{rule}/{{number}}/withdraw", 404)
+    number = portal.course.hand_in("ada").submission.id
+    with portal.course.sessions.begin() as session:
+        question = write_comment(session, session.get_one(Submission, number), None, "Why?").id
+    asked: dict[str, Any] = {"title": "Races", "text": "Ask Ada.", "answers": question}
+    names = ina.post(path, rule, 409, **asked)
+    assert names["code"] == "names_student"
+    assert ina.post(path, rule, 201, **asked, confirm=names["confirm"])["text"] == "Ask Ada."
 
 
 def test_an_exercise_is_uploaded_checked_published_and_exported(portal: Portal, ina: Staff):
