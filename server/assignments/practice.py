@@ -9,13 +9,12 @@ from typing import Annotated
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from kernels.exercise.catalogue import catalogue, catalogue_entries
+from kernels.exercise.catalogue import catalogue_entries
 from server.accounts.models import Person
 from server.acts.act import Act, Target
 from server.acts.field import Asked
 from server.assignments.creation import set_exercise
 from server.assignments.settings import AssignmentSettings
-from server.assignments.tasks import Task
 from server.courses.models import Assignment, Exercise
 from server.courses.service import Terms
 from server.exercises.stored import read_content
@@ -39,41 +38,6 @@ class Practice:
         "Exercises", needed=True, clean=_names, metavar="NAMES",
         help='Exercises of Tilelab, such as "naive,tiled"; all for those not in the course.',
     )] = ""  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class PracticeTask:
-    """Practice for one person. what: what to write, as part of a sentence; "" for a course's own exercise."""
-
-    task: Task
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class PracticeLevel:
-    """Practice of similar difficulty."""
-
-    title: str
-    tasks: tuple[PracticeTask, ...]
-
-
-def practice_levels(tasks: Sequence[Task]) -> list[PracticeLevel]:
-    """The practice among these tasks, by the levels of the catalogue. Exercises of the course come last."""
-    practice = [task for task in tasks if task.practice]
-    levels = [
-        PracticeLevel(
-            level.title,
-            tuple(
-                PracticeTask(task, entry.what)
-                for entry in level.entries
-                for task in practice
-                if task.exercise == entry.exercise.name
-            ),
-        )
-        for level in catalogue()
-    ]
-    others = (PracticeTask(task, "") for task in practice if task.exercise not in catalogue_entries())
-    return [level for level in (*levels, PracticeLevel("Other exercises", tuple(others))) if level.tasks]
 
 
 def used_exercises(session: Session, course_id: int) -> set[str]:

@@ -71,7 +71,7 @@ class AssignmentSettings:
         option="--closes", help="No submissions after this time.",
     )] = None
     points: Annotated[float, Range(0, MOST_POINTS), Asked(
-        "Points", "0 without a due time and a GPU: practice, outside the gradebook.", needed=True, group="Grading",
+        "Points", "With 0, no due time and no GPU: practice, outside the gradebook.", needed=True, group="Grading",
         help="Points if accepted and on time.  [default for a new one: 10]",
     )] = 10.0
     late_percent_per_day: Annotated[float, Range(0, 100), Asked(

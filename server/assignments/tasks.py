@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.orm import Session
 
+from kernels.exercise.catalogue import catalogue, catalogue_entries
 from kernels.exercise.model import Metric
 from server.courses.access import Reader
 from server.courses.models import Assignment, Role
@@ -349,3 +350,38 @@ def own_activity(times: Iterable[datetime], now: datetime, zone: ZoneInfo) -> Ow
     dates = [first + timedelta(days=place) for place in range((today - first).days + 1)]
     found = OwnActivity([Day(day, place, counts[day]) for place, day in enumerate(dates)])
     return found if found.total else None
+
+
+@dataclass(frozen=True, slots=True)
+class PracticeTask:
+    """Practice for one person. what: what to write, as part of a sentence; "" for a course's own exercise."""
+
+    task: Task
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class PracticeLevel:
+    """Practice of similar difficulty."""
+
+    title: str
+    tasks: tuple[PracticeTask, ...]
+
+
+def practice_levels(tasks: Sequence[Task]) -> list[PracticeLevel]:
+    """The practice among these tasks, by the levels of the catalogue. Exercises of the course come last."""
+    practice = [task for task in tasks if task.practice]
+    levels = [
+        PracticeLevel(
+            level.title,
+            tuple(
+                PracticeTask(task, entry.what)
+                for entry in level.entries
+                for task in practice
+                if task.exercise == entry.exercise.name
+            ),
+        )
+        for level in catalogue()
+    ]
+    others = (PracticeTask(task, "") for task in practice if task.exercise not in catalogue_entries())
+    return [level for level in (*levels, PracticeLevel("Other exercises", tuple(others))) if level.tasks]

@@ -16,8 +16,7 @@ from server.accounts.access import nothing_here, viewer
 from server.assignments.extension_request_views import request_state
 from server.assignments.form import Sent, read_sent
 from server.assignments.page import assignment_page
-from server.assignments.practice import practice_levels
-from server.assignments.tasks import course_progress, read_activity, tasks_in
+from server.assignments.tasks import course_progress, practice_levels, read_activity, tasks_in
 from server.courses.access import Reader, assignment_for, member_of, reader_of
 from server.exercises.stored import figure_of, material_of
 from server.experiments.views import pinned_experiments

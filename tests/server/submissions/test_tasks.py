@@ -8,8 +8,16 @@ from zoneinfo import ZoneInfo
 
 from kernels.exercise.model import Metric
 from kernels.verdict import Verdict
-from server.assignments.practice import practice_levels
-from server.assignments.tasks import CourseProgress, Task, course_progress, due_next, in_order, next_step, own_activity
+from server.assignments.tasks import (
+    CourseProgress,
+    Task,
+    course_progress,
+    due_next,
+    in_order,
+    next_step,
+    own_activity,
+    practice_levels,
+)
 from server.grades.grade import Grade
 from server.submissions.counted_submission import Counted, Deadlines, Entry
 from server.submissions.models import Mode
