@@ -84,7 +84,7 @@ def log_text(report: Report, source: str, style: Style) -> str:
 
 def _explanation(report: Report, source: str, style: Style, most: int, instead: str = "") -> list[list[str]]:
     lines = safe_lines(source.rstrip()) if _is_text(source) else []
-    return [*findings_text(report, lines, style, most), _advice(report, style, instead)]
+    return [*findings_text(report, lines, style, most), _question(report, style), _advice(report, style, instead)]
 
 
 def _colour(report: Report) -> str:
@@ -105,6 +105,11 @@ def _head(report: Report, file: str, style: Style) -> list[str]:
         *style.wrap(safe(launch_sentence(report))),
         style.paint(cut(where, style.width), DIM),
     ]
+
+
+def _question(report: Report, style: Style) -> list[str]:
+    text = "" if report.explanation is None else report.explanation.question
+    return [style.paint("Question", BOLD), *style.wrap(text, "  ")] if text else []
 
 
 def _advice(report: Report, style: Style, instead: str) -> list[str]:

@@ -50,6 +50,7 @@ class Explanation:
     cause: of an incorrect result, in one sentence; "" if the source doesn't show it
     step: what to do next
     advice: the key of the step; "" in reports of older versions
+    question: that leads to the mistake; "" unless its assignment begins with a question
     marks: the step's lines besides the findings' own
     clues: the lines behind an incorrect result
     lost_update: both accesses of the leading race are one line that adds to its element
@@ -67,6 +68,7 @@ class Explanation:
     shared: bool = False
     extents: tuple[int, ...] = ()
     advice: str = ""
+    question: str = ""
 
 
 @dataclass(frozen=True, slots=True)

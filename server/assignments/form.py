@@ -22,10 +22,9 @@ from server.accounts.digest import digest_of
 from server.bounded_work import bounded
 from server.courses.models import SOURCE_BYTES
 from server.grading.models import JobState, Result, Source
-from server.grading.reports import ReportError, unpack
-from server.grading.stored_report import read_report
 from server.submissions.line_marks import LineMark, line_marks
 from server.submissions.models import Mode, Submission
+from server.submissions.result.report import read_stored_report
 from server.submissions.service import latest_job
 from server.submissions.source import SubmittedSource, UnusableSource, read_source
 
@@ -205,7 +204,7 @@ class EarlierSubmission:
 
 
 def earlier_submission(
-    session: Session, person_id: int, assignment_id: int, public_id: str | None = None
+    session: Session, person_id: int, assignment_id: int, public_id: str | None = None, *, staff: bool
 ) -> EarlierSubmission | None:
     """The submission with this ID, or the last one; None if this person has none in the assignment."""
     query = select(Submission).where(Submission.person_id == person_id, Submission.assignment_id == assignment_id)
@@ -218,7 +217,7 @@ def earlier_submission(
         return None
     content = session.scalars(select(Source.content).where(Source.digest == found.source_digest)).one()
     job = found.judged_job
-    report = None if job is None or job.verdict is None else _report(session, job.id, job.verdict)
+    report = None if job is None or job.verdict is None else _report(session, found, job.verdict, staff=staff)
     findings = () if report is None else report.findings
     return EarlierSubmission(
         public_id=found.public_id,
@@ -232,9 +231,6 @@ def earlier_submission(
     )
 
 
-def _report(session: Session, job: int, verdict: Verdict) -> Report | None:
-    packed = session.scalar(select(Result.report).where(Result.job_id == job))
-    try:
-        return None if packed is None else read_report(unpack(packed), verdict)
-    except ReportError:
-        return None
+def _report(session: Session, found: Submission, verdict: Verdict, *, staff: bool) -> Report:
+    packed = session.scalar(select(Result.report).where(Result.job_id == found.judged_job_id))
+    return read_stored_report(packed, verdict, staff=staff, hints=found.hints(staff=staff)).report

@@ -14,7 +14,7 @@ from server.accounts.models import Person
 from server.acts.act import Act, Target
 from server.acts.field import Asked, changes, outside_limits, store, stored
 from server.audit.service import note
-from server.courses.models import Assignment, Counts, SpeedBy
+from server.courses.models import Assignment, Counts, HintStep, SpeedBy
 from server.courses.titles import title_line, title_mistake
 from server.exercises.stored import similar_percent
 from server.fields import Range
@@ -30,6 +30,7 @@ SHARES = (50, 60, 70, 80, 90)
 _WEEK = 7 * 86_400
 _DEADLINES = frozenset({"due_at", "closes_at", "opens_at"})
 _COUNTS = (("best", "The best"), ("last", "The last"), ("chosen", "The student’s choice"))
+_HINTS = (("question", "A question"), ("finding", "What is wrong and where"), ("edit", "The edit, too"))
 _SPEEDS = (
     ("", "None: speed earns no points"), ("gflops", "GFLOPS"), ("gbps", "GB/s"), ("cublas", "% of cuBLAS"),
     ("rung", "Rung of the ladder"),
@@ -124,10 +125,10 @@ class AssignmentSettings:
         "Hold grades back", "Students see their verdicts, but no points until you clear this.",
         option="--hold-grades/--release-grades", help="Hide points from students, or show them.",
     )] = False
-    edit_on_request: Annotated[bool, Asked(
-        "Edit on request", "A result says what is wrong and where. Students press a button to see the edit.",
-        option="--edit-on-request/--edit-at-once", help="Show the edit after a mistake on request only, or at once.",
-    )] = False
+    first_hint: Annotated[HintStep, Asked(
+        "First hint", "What a result says about a mistake. Students press a button to see the next hint.",
+        choices=_HINTS, help="What a result says about a mistake before its student asks for more.",
+    )] = HintStep.EDIT
     similar_percent: Annotated[int | None, Asked(
         "Similar submissions", "Which pairs course staff see. Identical files are reported unless nothing is compared.",
         choices=_SIMILAR, none="proposed", metavar="PERCENT",

@@ -39,6 +39,14 @@ class Counts(StrEnum):
     CHOSEN = "chosen"
 
 
+class HintStep(StrEnum):
+    """How much a result says about a mistake: a question, what is wrong and where, or also the edit."""
+
+    QUESTION = "question"
+    FINDING = "finding"
+    EDIT = "edit"
+
+
 class SpeedBy(StrEnum):
     """What an assignment's tiers for speed compare: GFLOPS, GB/s, % of cuBLAS's speed, or the ladder's rung."""
 
@@ -199,7 +207,7 @@ class Assignment(Base):
     checks_per_hour: free checks for each student
     board_frozen_at: from then on, students see the leaderboards of that moment
     grades_held: whether students don't see their points yet
-    edit_on_request: whether students see the next step after a mistake only once they ask for it
+    first_hint: what students see of a mistake at first; they ask for the rest
     similar_percent: the share from which course staff see similar submissions, in %; 0 to compare none
     board_columns: columns of its leaderboards, such as "speed date"; "" for the usual ones
     board_sort: the column that sorts leaderboards at first, with "-" in front if reversed; "" for the rank
@@ -245,7 +253,7 @@ class Assignment(Base):
     counts: Mapped[Counts] = mapped_column(choice(Counts), default=Counts.BEST)
     board_frozen_at: Mapped[datetime | None]
     grades_held: Mapped[bool] = mapped_column(default=False)
-    edit_on_request: Mapped[bool] = mapped_column(default=False)
+    first_hint: Mapped[HintStep] = mapped_column(choice(HintStep, constrained=False), default=HintStep.EDIT)
     late_percent_most: Mapped[float] = mapped_column(default=100.0)
     goals_percent: Mapped[float] = mapped_column(default=100.0)
     speed_by: Mapped[SpeedBy | None] = mapped_column(choice(SpeedBy, constrained=False))

@@ -287,7 +287,8 @@ def _grading(
         _SHOWN.where(Submission.id == grade.counted.entry.submission_id)
     ).one()
     form.values[_CONFLICT] = version_of(assignment, paper.row, submission.id)
-    report = read_stored_report(packed, verdict or Verdict.SYSTEM_ERROR, staff=True, hides_edit=False).report
+    hints = submission.hints(staff=True)
+    report = read_stored_report(packed, verdict or Verdict.SYSTEM_ERROR, staff=True, hints=hints).report
     title, holder = _title(assignment, paper), paper.holder(who, now)
     before, following = around(every, who, now, paper.code)
     talk = listing_of(

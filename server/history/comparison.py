@@ -15,10 +15,9 @@ from kernels.report import Report
 from kernels.verdict import Severity
 from server.grading.metric import UNITS, interval_of, score_of
 from server.grading.models import Result
-from server.grading.reports import ReportError, unpack
-from server.grading.stored_report import read_report
 from server.history.queries import Attempt, interval_text, number_text, percent_text
 from server.submissions.models import Submission
+from server.submissions.result.report import read_stored_report
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +65,11 @@ class Figure:
 _SHOWN_FINDINGS = 6
 
 
-def compared(session: Session, attempt: Attempt) -> Compared:
+def compared(session: Session, attempt: Attempt, *, staff: bool) -> Compared:
     submission = session.get_one(Submission, attempt.entry.submission_id)
     content = submission.source.content
     result = None if submission.judged_job_id is None else session.get(Result, submission.judged_job_id)
-    report = None if result is None else _report(session, result)
+    report = None if result is None else _report(session, submission, result, staff=staff)
     return Compared(attempt, content.decode("utf-8", "replace"), result, report, _told(report), submission.removed)
 
 
@@ -95,12 +94,9 @@ def figures(left: Compared, right: Compared, metric: Metric) -> tuple[Figure, ..
     return tuple(known) if both_sides else ()
 
 
-def _report(session: Session, result: Result) -> Report | None:
+def _report(session: Session, submission: Submission, result: Result, *, staff: bool) -> Report:
     packed = session.scalars(select(Result.report).where(Result.job_id == result.job_id)).one()
-    try:
-        return read_report(unpack(packed), result.verdict)
-    except ReportError:
-        return None
+    return read_stored_report(packed, result.verdict, staff=staff, hints=submission.hints(staff=staff)).report
 
 
 def _told(report: Report | None) -> tuple[FindingText, ...]:

@@ -156,7 +156,7 @@ def show_comparison(slug: str, assignment: str) -> str:
         left_of, right_of = (_side(session, reader, found, name) for name in names)
         place = _place(session, reader, left_of.assignment, left_of.person)
         check_slow_work()
-        left, right = compared(session, left_of.attempt), compared(session, right_of.attempt)
+        left, right = (compared(session, side.attempt, staff=reader.course.is_staff) for side in (left_of, right_of))
         alike = left_of.assignment.exercise.digest == right_of.assignment.exercise.digest
         metric = left_of.attempt.metric
         captions = _captions(session, left_of, right_of)

@@ -43,8 +43,8 @@ def own_data(session: Session, person_id: int) -> bytes:
             folder = f"submissions/{submission.assignment.name.replace('/', '-')}-{submission.public_id}"
             made.writestr(f"{folder}/source.cu", content)
             if report is not None and submission.verdict is not None:
-                hides_edit = submission.hides_edit
-                result = read_stored_report(report, submission.verdict, staff=False, hides_edit=hides_edit).plain
+                hints = submission.hints()
+                result = read_stored_report(report, submission.verdict, staff=False, hints=hints).plain
                 made.writestr(f"{folder}/result.json", json.dumps(result, ensure_ascii=False, indent=1))
         for public_id, points in _experiments(session, person_id):
             made.writestr(f"experiments/{public_id}.json", json.dumps(points, ensure_ascii=False, indent=1))

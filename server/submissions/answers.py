@@ -12,11 +12,13 @@ from sqlalchemy.orm import Session
 
 from kernels.report import Report
 from kernels.verdict import Verdict
+from server.courses.models import HintStep
 from server.courses.service import is_staff
 from server.fields import Reads
 from server.grading.models import JobState, Result, StepState
 from server.grading.reports import unpack
-from server.submissions.models import Mode
+from server.submissions.hints import Hints
+from server.submissions.models import Mode, Submission
 from server.submissions.progress.jobs import StepStatus, SubmissionStatus, read_statuses
 from server.submissions.progress.streams import wait_answer
 from server.submissions.queries import NAMED, visible_row
@@ -64,7 +66,7 @@ class SubmissionAnswer:
     steps: compile, check, and measure if a GPU measures it
     result: the object that `tilelab grade --json` prints, in the format of the version that graded it; None without a
         verdict. Its `seed` is for course staff only
-    edit_hidden: whether `result` leaves out the next step after a mistake until its student asks for it
+    hint: what `result` says about a mistake: `question`, `finding` for what is wrong and where, or `edit` for all
     """
 
     id: str
@@ -78,7 +80,7 @@ class SubmissionAnswer:
     wait: Wait | None
     steps: tuple[StepAnswer, ...]
     result: Annotated[Mapping[str, Any] | None, Reads(Report | None)]
-    edit_hidden: bool
+    hint: HintStep
 
 
 def step_answers(status: SubmissionStatus, report: Mapping[str, Any] | None) -> tuple[StepAnswer, ...]:
@@ -118,8 +120,8 @@ def read_submission(session: Session, person_id: int, public_id: str, now: datet
     status = read_statuses(session, [submission.id], now)[submission.id]
     assignment = submission.assignment
     staff = is_staff(role)
-    hides_edit = submission.hides_edit and not staff
-    report = _report(session, submission.judged_job_id, staff=staff, hides_edit=hides_edit)
+    hints = submission.hints(staff=staff)
+    report = _report(session, submission, staff=staff, hints=hints)
     return SubmissionAnswer(
         id=submission.public_id,
         assignment=assignment.name,
@@ -132,10 +134,12 @@ def read_submission(session: Session, person_id: int, public_id: str, now: datet
         wait=wait_answer(status.place),
         steps=step_answers(status, report if status.id == submission.judged_job_id else None),
         result=report,
-        edit_hidden=hides_edit,
+        hint=hints.shown,
     )
 
 
-def _report(session: Session, job: int | None, *, staff: bool, hides_edit: bool) -> Mapping[str, Any] | None:
-    packed = session.scalar(select(Result.report).where(Result.job_id == job))
-    return None if packed is None else for_reader(unpack(packed), staff=staff, hides_edit=hides_edit)
+def _report(session: Session, submission: Submission, *, staff: bool, hints: Hints) -> Mapping[str, Any] | None:
+    packed = session.scalar(select(Result.report).where(Result.job_id == submission.judged_job_id))
+    if packed is None or submission.verdict is None:
+        return None
+    return for_reader(unpack(packed), submission.verdict, staff=staff, hints=hints)

@@ -14,6 +14,7 @@ from server.accounts import limits
 from server.accounts.identity import bearer_token, has_scope, need_staff_scope, person_asking, too_many_requests
 from server.accounts.models import Scope
 from server.accounts.service import find_by_token
+from server.courses.models import HintStep
 from server.fields import Text
 from server.http.json_body import refuse_other_types
 from server.http.operation import EVENTS, Header, operation
@@ -22,7 +23,7 @@ from server.http.query import next_url, read_query
 from server.http.site import site
 from server.submissions import allowance
 from server.submissions.answers import SubmissionAnswer, read_submission
-from server.submissions.changes import NotPossible, ask_for_edit, cancel_own, revoke
+from server.submissions.changes import NotPossible, ask_for_hint, cancel_own, revoke
 from server.submissions.models import Submission
 from server.submissions.new_submission import KEY, SubmissionRequest, read_key, read_new_submission, submit
 from server.submissions.progress.streams import ProgressAnswer, stream_for_programs
@@ -226,18 +227,19 @@ def stop(public_id: str) -> Response:
     return look_up(public_id)
 
 
-@submissions.post("/submissions/<public_id>/edit")
+@submissions.post("/submissions/<public_id>/hints/<any(finding, edit):hint>")
 @operation(
     SubmissionAnswer,
-    path={"public_id": PUBLIC_ID},
+    path={"public_id": PUBLIC_ID, "hint": HintStep},
     scope=Scope.SUBMIT,
     refuses={403: "It is someone else's submission.", **_NONE},
 )
-def show_edit(public_id: str) -> Response:
-    """Ask for the next step after a mistake of yours. Course staff see that you asked."""
+def show_hint(public_id: str, hint: str) -> Response:
+    """Ask for a hint after a mistake of yours, and for those before it. Course staff see that you asked."""
     person = person_asking()
     with site().sessions.begin() as session:
-        ask_for_edit(_own_submission(session, person.id, public_id), person.id, datetime.now(UTC))
+        submission = _own_submission(session, person.id, public_id)
+        ask_for_hint(submission, HintStep(hint), person.id, datetime.now(UTC))
     return look_up(public_id)
 
 

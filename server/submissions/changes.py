@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
-from server.courses.models import Assignment
+from server.courses.models import Assignment, HintStep
 from server.courses.service import CourseError, hold_course
 from server.grading.attempts import cancelled, locked_job
 from server.grading.models import NO_SOURCE, Job, JobKind, JobState, Priority, Step, StepState, judged_alike
@@ -26,6 +26,7 @@ from worker.contract.broker import BrokerUrlError, connect_redis
 from worker.contract.messages import CPU_QUEUE, StepKind, Ticket
 from worker.contract.redis_claims import RedisClaims
 
+_ORDER = tuple(HintStep)
 _OVER = frozenset({JobState.DONE, JobState.CANCELLED})
 _AT_ONCE = 1_000
 _ASK_SECONDS = 1.0
@@ -47,10 +48,15 @@ class _Graded:
     arch: str
 
 
-def ask_for_edit(submission: Submission, person: int, now: datetime) -> None:
-    """Show the next step after a mistake to its student from now on. Others' requests change nothing."""
-    if submission.person_id == person and submission.hides_edit:
-        submission.edit_shown_at = now
+def ask_for_hint(submission: Submission, hint: HintStep, person: int, now: datetime) -> None:
+    """Show its student the hints up to this one from now on. Others' requests change nothing."""
+    if submission.person_id != person:
+        return
+    while (following := submission.hints().following) is not None and _ORDER.index(following) <= _ORDER.index(hint):
+        if following is HintStep.FINDING:
+            submission.finding_shown_at = now
+        else:
+            submission.edit_shown_at = now
 
 
 def retry(session: Session, number: int, actor: Person | None, now: datetime | None = None) -> Job:

@@ -11,9 +11,10 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.courses.models import Assignment, Exercise
+from server.courses.models import Assignment, Exercise, HintStep
 from server.database.base import Base, BigId, choice
 from server.grading.models import NO_SOURCE, Job, Source
+from server.submissions.hints import FAULTLESS, NEVER_RUN, Hints
 
 LONGEST_REASON = 500
 REMOVED = "Source and findings were removed: the course ended, or the account was erased."
@@ -37,6 +38,7 @@ class Submission(Base):
     judged_job_id: the job that gave the verdict, see server.submissions.verdicts; None before the first verdict
     verdict: of that job, copied so that an index finds it
     late_days: how many days of the course's late days cover this submission
+    finding_shown_at, edit_shown_at: when its student asked for these hints; None without asking
     """
 
     __tablename__ = "submissions"
@@ -65,6 +67,7 @@ class Submission(Base):
     )
     verdict: Mapped[Verdict | None] = mapped_column(choice(Verdict, constrained=False))
     late_days: Mapped[int] = mapped_column(default=0)
+    finding_shown_at: Mapped[datetime | None]
     edit_shown_at: Mapped[datetime | None]
 
     assignment: Mapped[Assignment] = relationship()
@@ -77,12 +80,13 @@ class Submission(Base):
         """Why it has neither source nor findings any more; "" if it has them."""
         return REMOVED if self.source_digest == NO_SOURCE else ""
 
-    @property
-    def hides_edit(self) -> bool:
-        """Whether its student doesn't see the next step after its mistake yet."""
-        mistaken = self.verdict is not None and self.verdict not in {Verdict.ACCEPTED, Verdict.SYSTEM_ERROR}
-        waits = self.edit_shown_at is None and not self.removed
-        return mistaken and self.assignment.edit_on_request and waits
+    def hints(self, *, staff: bool = False) -> Hints:
+        """What its student sees of its mistake; course staff see all of it."""
+        first = self.assignment.first_hint
+        if staff or self.removed or self.edit_shown_at or self.verdict in FAULTLESS:
+            return Hints(first, HintStep.EDIT)
+        asked = self.finding_shown_at or self.verdict in NEVER_RUN
+        return Hints(first, HintStep.FINDING if asked and first is HintStep.QUESTION else first)
 
 
 class StagedRegrade(Base):

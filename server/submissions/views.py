@@ -19,12 +19,13 @@ from server.accounts.models import Person
 from server.accounts.views import go
 from server.assignments.form import new_key
 from server.courses.access import page_in
+from server.courses.models import HintStep
 from server.http.numbers import zone_of
 from server.http.page_around import PageAround
 from server.http.problems import Refused
 from server.http.site import site
 from server.standings.class_speeds import class_speeds
-from server.submissions.changes import NotPossible, ask_for_edit, cancel, cancel_own, retry, revoke
+from server.submissions.changes import NotPossible, ask_for_hint, cancel, cancel_own, retry, revoke
 from server.submissions.models import Mode
 from server.submissions.progress.jobs import SubmissionStatus
 from server.submissions.progress.live import clock, envelope, live_part, markup_of
@@ -167,12 +168,13 @@ def stop(public_id: str) -> Response:
     return _back(public_id, "taken-back")
 
 
-@submissions_pages.post("/<public_id>/edit")
-def show_edit(public_id: str) -> Response:
-    """Show the owner the next step after a mistake from now on."""
+@submissions_pages.post("/<public_id>/hints/<any(finding, edit):hint>")
+def show_hint(public_id: str, hint: str) -> Response:
+    """Show the owner a hint after a mistake from now on."""
     who = viewer()
     with site().sessions.begin() as session:
-        ask_for_edit(existing(visible_submission(session, who.id, public_id)), who.id, datetime.now(UTC))
+        submission = existing(visible_submission(session, who.id, public_id))
+        ask_for_hint(submission, HintStep(hint), who.id, datetime.now(UTC))
     return go(url_for("submissions_pages.show", public_id=public_id))
 
 
@@ -219,7 +221,7 @@ def _kept(page: SubmissionPage) -> StoredReport | None:
     return (
         None
         if page.judged is None
-        else read_stored_report(page.judged.packed, page.judged.verdict, staff=page.staff, hides_edit=page.hides_edit)
+        else read_stored_report(page.judged.packed, page.judged.verdict, staff=page.staff, hints=page.hints)
     )
 
 
@@ -228,9 +230,7 @@ def _shown(page: SubmissionPage) -> ShownReport | None:
     if judged is None:
         return None
     earns = page.earned.text != ""
-    return show_report(
-        judged.packed, judged.verdict, _around(page), staff=page.staff, earns=earns, hides_edit=page.hides_edit
-    )
+    return show_report(judged.packed, judged.verdict, _around(page), staff=page.staff, earns=earns, hints=page.hints)
 
 
 def _around(page: SubmissionPage) -> Around:

@@ -105,7 +105,8 @@ def _page(public_id: str, form: Form) -> tuple[CommentsPage, str]:
         job = found.judged_job
         packed = None if job is None else session.scalar(select(Result.report).where(Result.job_id == job.id))
         verdict = None if job is None else job.verdict
-        report = verdict and read_stored_report(packed, verdict, staff=False, hides_edit=found.hides_edit).report
+        hints = found.hints(staff=course.is_staff)
+        report = verdict and read_stored_report(packed, verdict, staff=False, hints=hints).report
         marks = line_marks(report) if report else ()
         threads = threads_of(session, found.id)
         asks = course.is_staff and any(thread.waits for thread in threads)

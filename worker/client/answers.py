@@ -108,7 +108,7 @@ class Submission:
 
     created_at, measured, points, most_points: only in a list
     points: None for none or not released yet; most_points: 0 if the assignment has no points
-    worth, position, wait, steps, result: only of a single one
+    worth, position, wait, steps, result, hint: only of a single one; hint: the last one in the result
     """
 
     id: str
@@ -121,6 +121,7 @@ class Submission:
     wait: Wait | None = None
     steps: tuple[Step, ...] = ()
     result: Any = None
+    hint: str = "edit"
     created_at: str = ""
     measured: Measured | None = None
     points: float | None = None
@@ -130,6 +131,11 @@ class Submission:
     def over(self) -> bool:
         """Whether it is graded or cancelled."""
         return self.state in OVER
+
+    @property
+    def following_hint(self) -> str:
+        """The hint to ask for next; "" if nothing is hidden."""
+        return {"question": "finding", "finding": "edit"}.get(self.hint, "")
 
     def report(self) -> Report | None:
         """The result, or None. Raises Unreadable if this version can't read it."""

@@ -111,6 +111,9 @@ class Portal:
     def cancel(self, public_id: str) -> Any:
         return self.connection.ask("POST", f"{submission_path(public_id)}/cancel")
 
+    def show_hint(self, public_id: str, hint: str) -> None:
+        self.connection.ask("POST", f"{submission_path(public_id)}/hints/{hint}")
+
     def latest(self, limit: int, patience: float = 0.0) -> tuple[Submission, ...]:
         """Your own submissions, newest first. patience: see `plain`."""
         return read(Submissions, self.plain(latest_path(limit), patience)).submissions

@@ -39,6 +39,7 @@ class VerdictCard:
     sentence: what is wrong; detail: one example of it, or ""; count: `240 access pairs across all cases`, or ""
     line: where to begin in the source; None if no line is known
     label: the heading of the step
+    question: that leads to the mistake, or ""
     step: what to do next, or ""; step_line: the line that it is about, if it doesn't name one
     """
 
@@ -51,6 +52,7 @@ class VerdictCard:
     line: int | None
     excerpt: tuple[ExcerptLine, ...]
     step: str
+    question: str = ""
     step_line: int | None = None
     label: str = NEXT_STEP
     role: str = ""
@@ -85,6 +87,7 @@ def verdict_card(report: Report, last: int, idea: str = "") -> VerdictCard:
         line=min(look, default=None if leading is None else leading.line),
         excerpt=_excerpt(marked, last),
         step=step,
+        question=source.question,
         step_line=step_line,
         label=label,
         role=_role(accepted, missed) if look and not slowest else "",

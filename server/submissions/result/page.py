@@ -19,6 +19,7 @@ from server.courses.service import is_staff
 from server.grades.grade import Decisions
 from server.grading.metric import tiles_of
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Source, StepState
+from server.submissions.hints import Hints
 from server.submissions.models import Mode, Submission
 from server.submissions.progress.jobs import (
     STATUS_COLUMNS,
@@ -129,8 +130,8 @@ class SubmissionPage:
     solves_first: whether it is the reader's own and fresh, and the first accepted one that misses no goal
     several_tiles: whether the exercise allows more than one tile
     removed: why source and findings are gone; "" if they are there
-    hides_edit: whether the reader doesn't see the next step after a mistake yet
-    edit_shown_at: when the student asked for it, for course staff; None if they didn't
+    hints: what the reader sees of a mistake
+    asked_for: the hints that the student asked for, and when; only for course staff
     """
 
     number: int
@@ -161,8 +162,8 @@ class SubmissionPage:
     solves_first: bool
     several_tiles: bool
     removed: str
-    hides_edit: bool
-    edit_shown_at: datetime | None
+    hints: Hints
+    asked_for: tuple[tuple[str, datetime], ...]
 
     @property
     def file(self) -> str:
@@ -255,9 +256,14 @@ def read_page(
         solves_first=submission.person_id == person and _is_fresh(judged, now) and _solves_first(session, submission),
         several_tiles=len(tiles_of(assignment.exercise)) > 1,
         removed=submission.removed,
-        hides_edit=submission.hides_edit and not staff,
-        edit_shown_at=submission.edit_shown_at if staff else None,
+        hints=submission.hints(staff=staff),
+        asked_for=_asked_for(submission) if staff else (),
     )
+
+
+def _asked_for(submission: Submission) -> tuple[tuple[str, datetime], ...]:
+    asked = (("what is wrong", submission.finding_shown_at), ("the edit", submission.edit_shown_at))
+    return tuple((hint, moment) for hint, moment in asked if moment is not None)
 
 
 def watched(session: Session, person: int, public_id: str, now: datetime) -> tuple[int, SubmissionStatus] | None:

@@ -19,12 +19,17 @@ from kernels.ladder import Ladder, shipped_ladder
 from kernels.rendering.page.report_page import ReportContext, render_report, render_sections
 from kernels.rendering.text_safety import safe
 from kernels.report import Report
+from kernels.report.explanation import explanation_of
 from kernels.report.model import Explanation
+from kernels.report.questions import question_of
 from kernels.verdict import Verdict
+from kernels.wire import to_plain
 from server.bounded_work import bounded
+from server.courses.models import HintStep
 from server.fixed_part import MARK, FixedPart
 from server.grading.reports import ReportError, unpack
 from server.grading.stored_report import read_report
+from server.submissions.hints import FAULTLESS, Hints
 from server.submissions.line_marks import line_marks
 
 T = TypeVar("T")
@@ -120,26 +125,33 @@ class Around:
     ladder: str
 
 
-def for_reader(plain: Mapping[str, Any], *, staff: bool, hides_edit: bool) -> dict[str, Any]:
+def for_reader(plain: Mapping[str, Any], verdict: Verdict, *, staff: bool, hints: Hints) -> dict[str, Any]:
     """A stored report as a reader may have it.
 
     staff: whether to keep the seed, which reproduces all secret inputs
-    hides_edit: whether to leave out the next step after a mistake
     """
     shown = dict(plain) if staff or "seed" not in plain else {**plain, "seed": ""}
-    if hides_edit and plain:
-        shown["explanation"] = {**(plain.get("explanation") or asdict(Explanation())), "step": "", "advice": ""}
-    return shown
+    if not plain or verdict in FAULTLESS or (not hints.asks and hints.following is None):
+        return shown
+    report = read_report(plain, verdict)
+    explanation = explanation_of(report)
+    if hints.shown is HintStep.QUESTION:
+        explanation = Explanation()
+        shown |= {"message": verdict.headline, "findings": [], "evidence": to_plain(Evidence())}
+    elif hints.shown is HintStep.FINDING:
+        explanation = replace(explanation, step="", advice="")
+    question = question_of(report) if hints.asks else ""
+    return {**shown, "explanation": to_plain(replace(explanation, question=question))}
 
 
-def read_stored_report(packed: bytes | None, verdict: Verdict, *, staff: bool, hides_edit: bool) -> StoredReport:
+def read_stored_report(packed: bytes | None, verdict: Verdict, *, staff: bool, hints: Hints) -> StoredReport:
     """Read a result's report; if it is unreadable, a report with the verdict alone. See `for_reader`."""
     try:
         plain = unpack(packed) if packed is not None else {}
     except ReportError:
         logger.exception("a stored report is unreadable")
         plain = {}
-    plain = for_reader(plain, staff=staff, hides_edit=hides_edit)
+    plain = for_reader(plain, verdict, staff=staff, hints=hints)
     return StoredReport(plain, readable(plain, verdict))
 
 
@@ -169,20 +181,20 @@ class ShownReport:
 
 
 def show_report(
-    packed: bytes | None, verdict: Verdict, around: Around, *, staff: bool, earns: bool, hides_edit: bool
+    packed: bytes | None, verdict: Verdict, around: Around, *, staff: bool, earns: bool, hints: Hints
 ) -> ShownReport:
     """Render a stored report for a page that shows the times of all parts itself.
 
     Renders equal reports once in a process, if that works with all details. It is called for a reader who may see the
     report: it decides nothing.
 
-    staff, hides_edit: as for `for_reader`; earns: as for `sections_of`
+    staff, hints: as for `for_reader`; earns: as for `sections_of`
     """
-    reader = f"{staff} {earns} {hides_edit}"
+    reader = f"{staff} {earns} {hints.first} {hints.shown}"
     key = _digest(packed or b"", verdict.value, around.source, around.file, around.ladder, reader)
     found = _kept.find(key)
     if found is None:
-        kept = read_stored_report(packed, verdict, staff=staff, hides_edit=hides_edit)
+        kept = read_stored_report(packed, verdict, staff=staff, hints=hints)
         found, whole = _render(kept, around, earns=earns)
         if whole:
             _kept.keep(key, found)

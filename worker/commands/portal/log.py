@@ -13,9 +13,10 @@ from worker.commands.root import WrongUse
 
 @click.command(epilog=EXITS)
 @click.argument("id", required=False)
+@click.option("--hint", is_flag=True, help="Ask for the next hint first. Course staff see that you asked.")
 @in_portal
 @answering("Print the submission and its report as one JSON object.")
-def log(asked: Portal, id: str | None) -> Answer:  # noqa: A002 - the argument's name
+def log(asked: Portal, id: str | None, hint: bool) -> Answer:  # noqa: A002 - the argument's name
     """Show a submission's findings, compiler warnings and printed output.
 
     Without ID, show your latest submission.
@@ -24,8 +25,12 @@ def log(asked: Portal, id: str | None) -> Answer:  # noqa: A002 - the argument's
     Examples:
       tilelab log
       tilelab log 5d2c6e0f8a1b4c3d --json
+      tilelab log --hint
     """
     public_id = latest_id(asked) if id is None else submission_id(id)
+    found = asked.submission(public_id) if hint else None
+    if found and found.following_hint:
+        asked.show_hint(public_id, found.following_hint)
     plain = asked.plain(submission_path(public_id))
     found = read(Submission, plain)
     if found.result is None:
@@ -35,13 +40,14 @@ def log(asked: Portal, id: str | None) -> Answer:  # noqa: A002 - the argument's
 
 def _text(portal: Portal, submission: Submission, public_id: str) -> str:
     from kernels.rendering.report import log_text
-    from worker.commands.portal.text import title
+    from worker.commands.portal.text import next_hint, title
     from worker.commands.terminal import style_of
 
     report, style = submission.report(), style_of(sys.stdout)
     if report is None:
         return ""
-    return f"{title(submission, style)}\n{log_text(report, portal.source(public_id), style)}"
+    shown = f"{title(submission, style)}\n{log_text(report, portal.source(public_id), style)}"
+    return f"{shown}{next_hint(submission)}"
 
 
 def _without_report(submission: Submission, public_id: str) -> str:

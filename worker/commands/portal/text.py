@@ -36,8 +36,14 @@ def report_text(submission: Submission, source: str, file: str, style: Style, pa
         *(["--exercise", report.exercise] if report.exercise != USUAL_EXERCISE else []),
         *(["--arch", arch] if (arch := of_capability(report.arch)) != DEFAULT_ARCH else []),
     ]
-    shown = render(report, source, file, style, options)
+    shown = f"{render(report, source, file, style, options)}{next_hint(submission)}"
     return f"{shown}\n{_worth(submission, style)}" if submission.worth else shown
+
+
+def next_hint(submission: Submission) -> str:
+    """How to see more about the mistake; "" if nothing is hidden."""
+    more = {"finding": "what is wrong and where", "edit": "the edit"}.get(submission.following_hint)
+    return f"\n`tilelab log {safe(submission.id)} --hint` shows {more}." if more else ""
 
 
 def title(submission: Submission, style: Style) -> str:
