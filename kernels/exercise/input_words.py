@@ -19,10 +19,10 @@ class InputWords:
 
 INPUT_WORDS: Mapping[str, InputWords] = {
     InputKind.INTEGERS_LEFT: InputWords(
-        "whole numbers, left", "wide whole numbers in the left matrix, narrow ones in the right"
+        "whole numbers, left", "large whole numbers in the left matrix, small ones in the right"
     ),
     InputKind.INTEGERS_RIGHT: InputWords(
-        "whole numbers, right", "wide whole numbers in the right matrix, narrow ones in the left"
+        "whole numbers, right", "large whole numbers in the right matrix, small ones in the left"
     ),
     InputKind.PERMUTATION: InputWords(
         "full precision", "numbers with all digits of their type, times a matrix that only moves and scales them"

@@ -17,7 +17,7 @@ QUESTIONS: Mapping[Cause, str] = {
     Cause.PLAIN_UPDATE: "Two threads add to one element of {array} at once. Which value does each of them read first?",
     Cause.BETWEEN_BLOCKS: "One block writes {array}, another reads it. How does the reader know that it is written?",
     Cause.CLUSTER: "Which block of the cluster may use {array} before another block is ready, or after it ended?",
-    Cause.COPY_NOT_AWAITED: "An asynchronous operation goes on while its thread continues. Who waits for its end, and where?",
+    Cause.COPY_NOT_AWAITED: "An asynchronous operation goes on while its thread continues. Who waits for its end?",
     Cause.MISSING_FENCE: "Ordinary stores came just before. How does the asynchronous operation see their values?",
     Cause.ORDER: "If the threads ran in another order, which value would {array} have?",
     Cause.UNGUARDED_LOAD: "Which element of {array} does the last thread of the last block load? Does it exist?",

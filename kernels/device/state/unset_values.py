@@ -31,7 +31,7 @@ _SPOILED = _REGISTER | _FLIGHT
 _NEVER_SET = np.array([[_REGISTER]], np.int32)
 _GROUP_BITS, _PC_BITS = 9, 20
 _PC = (1 << _PC_BITS) - 1
-MEMORY, ADDRESS, BRANCH = "reaches memory", "is used as an address", "decides a branch"
+MEMORY, ADDRESS, BRANCH = "is stored", "is used as an address", "decides a branch"
 SIZE = "decides how much is copied"
 
 

@@ -22,11 +22,13 @@ class CaseRow:
     """A case.
 
     inputs, meaning: its kind of inputs, and a sentence about it; both may be ""
+    kind: the same in the command; "" without one
     note: why it failed or didn't run; "" if it passed
     """
 
     size: str
     inputs: str
+    kind: str
     meaning: str
     status: CaseStatus
     note: str
@@ -77,4 +79,4 @@ def _place(check: CaseCheck) -> tuple[int, list[int], str]:
 def _row(check: CaseCheck) -> CaseRow:
     size, kind = case_parts(check.case)
     words = INPUT_WORDS.get(kind, _UNKNOWN)
-    return CaseRow(size, words.title, words.meaning, check.status, check.note)
+    return CaseRow(size, words.title, kind, words.meaning, check.status, check.note)

@@ -72,15 +72,17 @@ def figures(analysis: Analysis) -> tuple[Figure, ...]:
     t = evidence.totals
     found = [*_coalescing(evidence), *_conflicts(t), _lanes(t)]
     if t.global_bytes:
-        note = "operations per 4 requested bytes"
+        note = "operations for each float (4 bytes) that threads request"
         found.append(Figure("Compute to memory", numbers.ratio(t.compute_to_memory), note, "counted"))
     if (held := analysis.occupancy) is not None:
         note = f"{held.warps_per_sm} warps on a multiprocessor"
         found.append(Figure("Occupancy", numbers.percent(held.share), note, "modelled"))
     if evidence.light:
         light = evidence.light[0]
-        speed = numbers.gflops(light.gflops) if light.gflops else numbers.milliseconds(light.milliseconds)
-        note = f"at {sizes_text(light.sizes)} on {light.device}"
+        speed, which = numbers.milliseconds(light.milliseconds), "shortest time"
+        if light.gflops:
+            speed, which = numbers.gflops(light.gflops), "highest speed"
+        note = f"the {which} that the model allows at {sizes_text(light.sizes)} on {light.device}"
         found.append(Figure("Speed of light", speed, note, "modelled"))
     return tuple(found)
 
@@ -93,7 +95,7 @@ def _coalescing(evidence: Evidence) -> list[Figure]:
     if row is None or row.share is None or not requests:
         return []
     each = numbers.ratio((t.global_load_sectors + t.global_store_sectors) / requests)
-    note = f"{each} sectors per request"
+    note = f"of the moved 32-byte sectors; {each} for each request on average"
     return [Figure("Sectors needed", numbers.percent(row.share), note, "counted", STATES[row.state][0])]
 
 
@@ -102,7 +104,7 @@ def _conflicts(t: Totals) -> list[Figure]:
     passes = t.shared_load_wavefronts + t.shared_store_wavefronts
     if passes:
         conflicts = t.shared_load_conflicts + t.shared_store_conflicts
-        note = f"{numbers.short(conflicts)} of {numbers.short(passes)} passes"
+        note = f"{numbers.short(conflicts)} of {numbers.short(passes)} passes through shared memory are repeats"
         share = conflicts / passes
         found.append(
             Figure("Lost to bank conflicts", numbers.percent(share), note, "counted", _state(1 - share, 0.95, 0.7))

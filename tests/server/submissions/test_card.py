@@ -19,8 +19,8 @@ from server.operations.own_data import own_data
 from server.submissions.verdicts import SYSTEM_ERROR
 from server.web.notices import NOTICES
 from tests.kernels.facts_of import at
-from tests.server.web.conftest import Portal
 from tests.server.submissions.graded import given_up, graded, handed_in
+from tests.server.web.conftest import Portal
 
 PAST_M = Finding(Verdict.OUT_OF_BOUNDS, "So it is.", 7, example=at("M[1][0]"))
 CORPUS = Path(__file__).parents[2] / "corpus" / "wrong"
