@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from flask import Blueprint, Response, render_template, url_for
@@ -19,9 +20,11 @@ from server.courses.models import Assignment
 from server.courses.service import CourseError
 from server.courses.staff_pages import acting, mistakes_noted
 from server.http.forms import Form, filled, sent
+from server.http.notes import note
 from server.http.numbers import zone_of
 from server.http.site import site
 from server.talk.models import ExtensionRequest
+from server.talk.news import mark_seen_extensions
 
 extension_pages = Blueprint("extension_pages", __name__, url_prefix="/courses/<course>/<name>/extension")
 
@@ -109,4 +112,6 @@ def _page(reader: Reader, form: Form) -> str:
             why_not(session, found, who.id, reader.now), form, zone_of(reader.course.time_zone).key,
             who.viewing is not None,
         )  # fmt: skip
-        return render_template("assignments/extension.html", page=page)
+    if who.viewing is None and any(one.news_since for one in page.requests):
+        note(partial(mark_seen_extensions, person_id=who.id, assignment_id=page.assignment.id, now=reader.now))
+    return render_template("assignments/extension.html", page=page)

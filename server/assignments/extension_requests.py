@@ -114,6 +114,7 @@ def answer_request(
     if actor is not None and role_in(session, actor.id, course) is not Role.INSTRUCTOR:
         raise CourseError("Only an instructor can answer extension requests.")
     settle(session, request, actor, granted=granted, answer=answer, now=now)
+    request.news_since = now
 
 
 def open_request(session: Session, assignment: int, person: int) -> ExtensionRequest | None:

@@ -138,6 +138,7 @@ def answer_request(
     if actor is not None and not is_staff(role_in(session, actor.id, course)):
         raise CourseError("Only course staff can answer requests.")
     settle(session, request, actor, granted=granted, answer=answer, now=moment)
+    submission.news_since = moment
     what = "granted" if granted else "refused"
     subject = f"submission {submission.public_id}"
     note(session, actor, f"request.{what}", subject, now=moment, course_id=course, request=request.id)

@@ -59,6 +59,12 @@ def ask_for_hint(submission: Submission, hint: HintStep, person: int, now: datet
             submission.edit_shown_at = now
 
 
+def mark_seen_result(session: Session, submission_id: int, now: datetime) -> None:
+    """Note that the owner saw the result, and the answer to a regrade request."""
+    seen = update(Submission).where(Submission.id == submission_id, Submission.news_since <= now)
+    session.execute(seen.values(news_since=None))
+
+
 def retry(session: Session, number: int, actor: Person | None, now: datetime | None = None) -> Job:
     """Grade the same source again as a new job. The old job stays unchanged.
 

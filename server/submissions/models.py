@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from kernels.verdict import Verdict
@@ -17,6 +17,7 @@ from server.grading.models import NO_SOURCE, Job, Source
 from server.submissions.hints import FAULTLESS, NEVER_RUN, Hints
 
 LONGEST_REASON = 500
+_NEWS = text("news_since IS NOT NULL")
 REMOVED = "Source and findings were removed: the course ended, or the account was erased."
 
 
@@ -38,6 +39,7 @@ class Submission(Base):
     judged_job_id: the job that gave the verdict, see server.submissions.verdicts; None before the first verdict
     verdict: of that job, copied so that an index finds it
     late_days: how many days of the course's late days cover this submission
+    news_since: since when it has a verdict of a regrade, or an answer, that its owner hasn't seen
     finding_shown_at, edit_shown_at: when its student asked for these hints; None without asking
     """
 
@@ -47,6 +49,7 @@ class Submission(Base):
         CheckConstraint("(idempotency_key IS NULL) = (request_digest IS NULL)", name="key_with_digest"),
         Index(None, "assignment_id", "person_id", "created_at"),
         Index(None, "assignment_id", "created_at"),
+        Index("ix_submissions_news", "person_id", postgresql_where=_NEWS, sqlite_where=_NEWS),
         Index("ix_submissions_outcome", "assignment_id", "person_id", "mode", "verdict", "created_at"),
     )
 
@@ -67,6 +70,7 @@ class Submission(Base):
     )
     verdict: Mapped[Verdict | None] = mapped_column(choice(Verdict, constrained=False))
     late_days: Mapped[int] = mapped_column(default=0)
+    news_since: Mapped[datetime | None]
     finding_shown_at: Mapped[datetime | None]
     edit_shown_at: Mapped[datetime | None]
 

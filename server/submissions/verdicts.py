@@ -121,6 +121,8 @@ def update_judged_jobs(session: Session, jobs: Sequence[Job]) -> Mapping[int, Su
         submission = locked[job.submission_id]
         known = submission.judged_job_id
         if known is None or _weight(session.get_one(Job, known)) < _weight(job):
+            if submission.verdict not in {None, Verdict.SYSTEM_ERROR, job.verdict}:
+                submission.news_since = job.ended_at
             submission.judged_job_id = job.id
             submission.verdict = job.verdict
     return locked

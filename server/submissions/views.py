@@ -20,12 +20,13 @@ from server.accounts.views import go
 from server.assignments.form import new_key
 from server.courses.access import page_in
 from server.courses.models import HintStep
+from server.http.notes import note
 from server.http.numbers import zone_of
 from server.http.page_around import PageAround
 from server.http.problems import Refused
 from server.http.site import site
 from server.standings.class_speeds import class_speeds
-from server.submissions.changes import NotPossible, ask_for_hint, cancel, cancel_own, retry, revoke
+from server.submissions.changes import NotPossible, ask_for_hint, cancel, cancel_own, mark_seen_result, retry, revoke
 from server.submissions.models import Mode
 from server.submissions.progress.jobs import SubmissionStatus
 from server.submissions.progress.live import clock, envelope, live_part, markup_of
@@ -52,6 +53,8 @@ RETRIES = Limit("retry", 5, timedelta(hours=1))
 def show(public_id: str) -> str | Response:
     with site().readers.begin() as session:
         page = _read(session, public_id)
+    if page.own and page.news and not page.viewed:
+        note(partial(mark_seen_result, submission_id=page.number, now=datetime.now(UTC)))
     may_ask = page.judged and page.mode is Mode.RANK and (page.staff or page.own)
     # The hub may know hints already, if another page watches the submission.
     progress = the_hub().look(page.number, page.status) if page.waits else progress_of(page.status, {})

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, true
 from sqlalchemy.orm import Session, contains_eager, joinedload
@@ -97,17 +97,21 @@ def announcements_everywhere(session: Session, person_id: int, now: datetime, li
 
 def unseen_by_course(session: Session, person_id: int, now: datetime) -> Mapping[str, int]:
     """How many announcements a member hasn't seen, by the short name of each active course with some."""
-    unseen = (
-        select(Course.slug, func.count().label("number"))
+    unseen = unseen_announcements(person_id, now, Course.slug, func.count().label("number")).group_by(Course.slug)
+    return {row.slug: row.number for row in session.execute(unseen)}
+
+
+def unseen_announcements(person_id: int, now: datetime, *columns: Any) -> Select[*tuple[Any, ...]]:
+    """These columns of the announcements of a member's active courses that the member hasn't seen."""
+    return (
+        select(*columns)
         .select_from(Announcement)
         .join(Course, Course.id == Announcement.course_id)
         .outerjoin(Announcement.assignment)
         .outerjoin(SeenAnnouncement, _by(person_id))
         .join(Membership, _member(person_id))
         .where(SeenAnnouncement.person_id.is_(None), *_for_members(now))
-        .group_by(Course.slug)
     )
-    return {row.slug: row.number for row in session.execute(unseen)}
 
 
 def staff_announcements(session: Session, course_id: int, limit: int, before: int = 0) -> StaffPart:

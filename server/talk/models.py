@@ -149,6 +149,7 @@ class ExtensionRequest(Base):
 
     wanted_at: the deadline that the student asks for
     granted, answer, answered_by: as of a regrade request
+    news_since: since when it has an answer that the student hasn't seen
     """
 
     __tablename__ = "extension_requests"
@@ -164,6 +165,7 @@ class ExtensionRequest(Base):
         ),
         Index(None, "assignment_id", "person_id", "id"),
         Index(None, "person_id"),
+        Index("ix_extension_requests_news", "person_id", postgresql_where=_NEWS, sqlite_where=_NEWS),
         # Withdrawn requests are deleted. An answer from an old page must not meet another request.
         {"sqlite_autoincrement": True},
     )
@@ -178,6 +180,7 @@ class ExtensionRequest(Base):
     answer: Mapped[str] = mapped_column(String(LONGEST_REQUEST), default="")
     answered_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
     answered_at: Mapped[datetime | None]
+    news_since: Mapped[datetime | None]
 
     assignment: Mapped[Assignment] = relationship()
     person: Mapped[Person] = relationship(foreign_keys=[person_id])

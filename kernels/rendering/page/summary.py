@@ -79,10 +79,10 @@ def figures(analysis: Analysis) -> tuple[Figure, ...]:
         found.append(Figure("Occupancy", numbers.percent(held.share), note, "modelled"))
     if evidence.light:
         light = evidence.light[0]
-        speed, which = numbers.milliseconds(light.milliseconds), "shortest time"
+        speed, which = numbers.milliseconds(light.milliseconds), "least time"
         if light.gflops:
-            speed, which = numbers.gflops(light.gflops), "highest speed"
-        note = f"the {which} that the model allows at {sizes_text(light.sizes)} on {light.device}"
+            speed, which = numbers.gflops(light.gflops), "most"
+        note = f"the {which} that the model allows this kernel at {sizes_text(light.sizes)} on {light.device}"
         found.append(Figure("Speed of light", speed, note, "modelled"))
     return tuple(found)
 

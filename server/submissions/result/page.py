@@ -131,6 +131,7 @@ class SubmissionPage:
     several_tiles: whether the exercise allows more than one tile
     removed: why source and findings are gone; "" if they are there
     hints: what the reader sees of a mistake
+    news: whether it has a verdict or an answer that its owner hasn't seen
     asked_for: the hints that the student asked for, and when; only for course staff
     """
 
@@ -163,6 +164,7 @@ class SubmissionPage:
     several_tiles: bool
     removed: str
     hints: Hints
+    news: bool
     asked_for: tuple[tuple[str, datetime], ...]
 
     @property
@@ -257,6 +259,7 @@ def read_page(
         several_tiles=len(tiles_of(assignment.exercise)) > 1,
         removed=submission.removed,
         hints=submission.hints(staff=staff),
+        news=submission.news_since is not None,
         asked_for=_asked_for(submission) if staff else (),
     )
 
