@@ -199,13 +199,37 @@ def show_progress(slug: str, assignment: str) -> str | tuple[str, int]:
 _MAILTO_CHARACTERS = 1_800
 """Longer addresses are cut off by some browsers and mail programs."""
 
+_MOST_MESSAGES = 12
+"""With more, the addresses are copied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """An e-mail to some students as hidden recipients. first, last: their numbers in the list."""
+
+    address: str
+    first: int
+    last: int
+
+
+def messages_to(emails: Sequence[str]) -> tuple[Message, ...]:
+    """E-mails to all of them, each with as many recipients as fit into an address."""
+    made: list[Message] = []
+    for number, email in enumerate(emails, start=1):
+        written = quote(email, safe="@")
+        if made and len(longer := f"{made[-1].address},{written}") <= _MAILTO_CHARACTERS:
+            made[-1] = Message(longer, made[-1].first, number)
+        else:
+            made.append(Message(f"mailto:?bcc={written}", number, number))
+    return tuple(made)
+
 
 @dataclass(frozen=True, slots=True)
 class StudentsPage:
     """A page of the students of a part.
 
     grades: of the page's students, by the person's ID
-    emails: of all students of the part; mailto: a message to them, "" if it is too long
+    emails: of all students of the part; messages: to all of them, empty if these are too many
     """
 
     desk: Desk
@@ -217,7 +241,7 @@ class StudentsPage:
     lines: Sequence[ProgressLine]
     grades: Mapping[int, Grade]
     emails: str
-    mailto: str
+    messages: Sequence[Message]
 
     @property
     def title(self) -> str:
@@ -237,11 +261,11 @@ def show_progress_students(slug: str, assignment: str) -> str | tuple[str, int]:
         lines = tuple(found.lines(session, part.members))
         book = gradebook(session, course.course_id, part.members, slugs=[one.slug])
         grades = {line.member.person_id: cell.grade for line in book.lines for cell in line.cells}
-        emails = ", ".join(member.email for member in found.members)
-        mailto = f"mailto:?bcc={','.join(quote(each.email, safe='@') for each in found.members)}"
+        emails = [member.email for member in found.members]
+        messages = messages_to(emails)
         page = StudentsPage(
-            desk_of(course, "progress"), one, form, there_are, found, part, lines, grades, emails,
-            mailto if found.members and len(mailto) <= _MAILTO_CHARACTERS else "",
+            desk_of(course, "progress"), one, form, there_are, found, part, lines, grades, ", ".join(emails),
+            messages if len(messages) <= _MOST_MESSAGES else (),
         )  # fmt: skip
         html = render_template("class_progress/progress_students.html", page=page, parts_offered=PARTS)
     return html if form.right else (html, 422)

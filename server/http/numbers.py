@@ -53,7 +53,7 @@ def moment(at: datetime, course_zone: str = "") -> Markup:
 
 
 def deadline(at: datetime, course_zone: str = "") -> Markup:
-    """A deadline as people say it, such as "tomorrow, 23:59 CET"; the full time on hover."""
+    """A deadline as people say it, such as "tomorrow, 23:59 CET"; the full time on hover, and the course's."""
     shown = at.astimezone(zone_of(course_zone))
     today = datetime.now(shown.tzinfo).date()
     away = (shown.date() - today).days
@@ -63,7 +63,8 @@ def deadline(at: datetime, course_zone: str = "") -> Markup:
         text = f"{shown:%A}"
     else:
         text = f"{shown:%a %d %b}" if shown.year == today.year else f"{shown:%a %d %b %Y}"
-    return _time(at, f"{text}, {shown:%H:%M %Z}", _whole(shown))
+    there = course_time(at, course_zone)
+    return _time(at, f"{text}, {shown:%H:%M %Z}", f"{_whole(shown)}; {there}" if there else _whole(shown))
 
 
 def course_time(at: datetime, course_zone: str) -> str:
@@ -75,11 +76,14 @@ def course_time(at: datetime, course_zone: str) -> str:
 
 
 def both(at: datetime, course_zone: str) -> Markup:
-    """A deadline as `moment` shows it, with the course's time behind it where the clocks differ."""
+    """A deadline with its weekday, and the course's time behind it where the clocks differ; in one line of a table."""
     shown, there = at.astimezone(zone_of(course_zone)), at.astimezone(_known(course_zone))
+    year = "" if shown.year == datetime.now(shown.tzinfo).year else f"{shown: %Y}"
+    here = _time(at, f"{shown:%a %d %b}{year}, {shown:%H:%M %Z}", _whole(shown))
     if shown.utcoffset() == there.utcoffset():
-        return moment(at, course_zone)
-    return moment(at, course_zone) + Markup(' <span class="soft">(course: {})</span>').format(f"{there:%a %H:%M %Z}")
+        return here
+    other = f"{there:%H:%M %Z}" if shown.date() == there.date() else f"{there:%a %H:%M %Z}"
+    return Markup('<span class="one">{} <span class="soft">(course: {})</span></span>').format(here, other)
 
 
 def weekday(at: datetime, zone: str) -> str:

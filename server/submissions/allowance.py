@@ -291,7 +291,11 @@ def _select_used(assigned: ColumnElement[bool], *more: Select[*tuple[Any, ...]])
     return union_all(
         attempts.add_columns(*used).where(Submission.mode == Mode.RANK).group_by(Submission.assignment_id),
         check.add_columns(literal_column("1"), Submission.created_at).where(
-            Submission.mode == Mode.CHECK, Submission.created_at > bindparam("since"), costs()
+            Submission.mode == Mode.CHECK,
+            Submission.created_at > bindparam("since"),
+            costs(),
+            # A file without a kernel isn't even compiled.
+            or_(Submission.verdict.is_(None), Submission.verdict != Verdict.REJECTED),
         ),
         under_way.add_columns(func.count(), cast(null(), UtcTime))
         .join(Job, Job.submission_id == Submission.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from sqlalchemy import Engine, insert
@@ -13,6 +14,7 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.class_progress.forecast import forecast
 from server.class_progress.states import Bar, State, bars
+from server.class_progress.views import messages_to
 from server.courses.attention import attention
 from server.courses.models import Assignment, Membership, Role
 from server.standings.class_speeds import bins
@@ -206,3 +208,14 @@ def _statements(engine: Engine, client: BrowserClient, path: str) -> int:
     with counted_queries(engine) as seen:
         client.page(path)
     return len(seen)
+
+
+def test_a_long_list_is_split_into_e_mails_that_programs_take() -> None:
+    emails = [f"student.{number}@university.example" for number in range(300)]
+    messages = messages_to(emails)
+    sent = [email for message in messages for email in message.address.removeprefix("mailto:?bcc=").split(",")]
+    assert sent == emails
+    assert max(len(message.address) for message in messages) <= 1_800
+    assert [(message.first, message.last) for message in messages][-1][1] == 300
+    assert all(one.last + 1 == following.first for one, following in pairwise(messages))
+    assert len(messages_to(emails[:5])) == 1

@@ -337,9 +337,9 @@ def test_odd_addresses_are_simply_not_there(portal: Portal, ada: BrowserClient, 
 @pytest.mark.parametrize(
     ("role", "admin", "links"),
     [
-        (Role.STUDENT, False, ["Courses", "Assignments"]),
-        (Role.ASSISTANT, False, ["Courses", "Assignments", "Staff"]),
-        (None, True, ["Courses", "Assignments", "Staff", "Fleet"]),
+        (Role.STUDENT, False, ["Courses", "Assignments", "News"]),
+        (Role.ASSISTANT, False, ["Courses", "Assignments", "Staff", "News"]),
+        (None, True, ["Courses", "Assignments", "Staff", "Fleet", "News"]),
     ],
     ids=str,
 )

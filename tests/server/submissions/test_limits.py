@@ -76,6 +76,14 @@ def test_attempts_are_used_up_by_the_ranking_alone(course):
     assert course.hand_in("bob")
 
 
+def test_a_file_without_a_kernel_uses_no_check(course):
+    course.change(checks_per_hour=1)
+    for verdict in (Verdict.REJECTED, Verdict.COMPILE_ERROR):
+        course.hand_in("ada", mode=Mode.CHECK)
+        end(course, course.rows(select(func.max(Job.id)))[0], verdict)
+    assert_used_up(course, Mode.CHECK)
+
+
 def test_extra_attempts_are_there_for_whom_they_were_granted(course):
     course.change(attempts=1)
     course.extend("ada", extra_attempts=1)
