@@ -2,6 +2,26 @@
 
 from __future__ import annotations
 
-from kernels.ladder.table import Figures, Ladder, LadderError, Rung, parse_ladder, place, read_ladder, shipped_ladder
+from kernels.ladder.table import (
+    Figures,
+    Ladder,
+    LadderError,
+    Rung,
+    modelled_place,
+    parse_ladder,
+    place,
+    read_ladder,
+    shipped_ladder,
+)
 
-__all__ = ["Figures", "Ladder", "LadderError", "Rung", "parse_ladder", "place", "read_ladder", "shipped_ladder"]
+__all__ = [
+    "Figures",
+    "Ladder",
+    "LadderError",
+    "Rung",
+    "modelled_place",
+    "parse_ladder",
+    "place",
+    "read_ladder",
+    "shipped_ladder",
+]

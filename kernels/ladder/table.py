@@ -19,6 +19,7 @@ FOLDER = "ladder"
 _KEY = re.compile(r"\d\d_[a-z0-9_]+")
 _CLASS = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _FIGURES = ("gflops", "cublas_share")
+_MODELLED = "modelled"
 
 LEVEL = 0.01
 """Speeds that differ by at most this share count as the same. Otherwise a rung's own kernel, slightly slower this time,
@@ -32,10 +33,14 @@ class LadderError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A rung's speeds on one device class, by size. A cublas_share of 1.0 is as fast as cuBLAS."""
+    """A rung's speeds on one device class, by size. A cublas_share of 1.0 is as fast as cuBLAS.
+
+    modelled: its speed of light in GFLOPS; empty if the table has none
+    """
 
     gflops: Mapping[int, float]
     cublas_share: Mapping[int, float]
+    modelled: Mapping[int, float] = field(default_factory=dict)
 
     def at(self, size: int) -> float:
         """Return GFLOPS at a size, interpolated over the size's logarithm; outside the measured sizes, the nearest."""
@@ -161,6 +166,25 @@ def place(ladder: Ladder, device_class: str, gflops: float, size: int) -> Place 
     )
 
 
+def modelled_place(ladder: Ladder, device_class: str, gflops: float, size: int) -> Place | None:
+    """Return the place of a modelled speed among the rungs' modelled speeds at this size; None without any.
+
+    The model's order isn't quite the measured one. So the last rung that the model puts no higher is below, and the
+    first later one that it puts higher is above. Their steps have the measured speeds.
+    """
+    known = [
+        (figures.modelled[size], Step(rung, figures.at(size)))
+        for rung in ladder.rungs
+        if (figures := rung.figures.get(device_class)) is not None and size in figures.modelled
+    ]
+    most = (1 + LEVEL) * gflops
+    reached = max((at for at, (speed, _) in enumerate(known) if speed <= most), default=-1)
+    above = next((step for speed, step in known[reached + 1 :] if speed > most), None)
+    if not known:
+        return None
+    return Place(device_class, size, gflops, known[reached][1] if reached >= 0 else None, above)
+
+
 def _rung(key: str, entry: Any, folder: Path) -> Rung:
     if not _KEY.fullmatch(key):
         raise LadderError(f"{key}: a rung's name is two digits and small letters, such as 01_naive")
@@ -189,9 +213,11 @@ def _text(key: str, name: str, entry: Mapping[str, Any]) -> str:
 def _figures(key: str, device_class: str, entry: Any) -> Figures:
     if not _CLASS.fullmatch(device_class) or not isinstance(entry, dict):
         raise LadderError(f"{key}: a rung has title, idea and tables of device classes, such as [{key}]")
-    if set(entry) != set(_FIGURES):
-        raise LadderError(f"{key}: a device's table has {' and '.join(_FIGURES)}, and nothing else")
-    figures = Figures(*(_by_size(f"{key}.{name}", entry[name]) for name in _FIGURES))
+    if set(entry) - {_MODELLED} != set(_FIGURES):
+        raise LadderError(
+            f"{key}: a device's table has {' and '.join(_FIGURES)}, perhaps {_MODELLED}, and nothing else"
+        )
+    figures = Figures(*(_by_size(f"{key}.{name}", entry[name]) for name in (*_FIGURES, _MODELLED) if name in entry))
     if figures.gflops.keys() != figures.cublas_share.keys():
         raise LadderError(f"{key}: {' and '.join(_FIGURES)} must have the same sizes")
     return figures

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
-from kernels.ladder.table import Ladder, Place, Step, place
+from kernels.analysis.devices import devices
+from kernels.ladder.table import Ladder, Place, Step, modelled_place, place
 from kernels.measurement import Measurement
 from kernels.rendering.measured_numbers import one_size, speed_text
+from kernels.report import Report
+from kernels.verdict import Verdict
 
 
 def standing(ladder: Ladder | None, measurement: Measurement | None) -> tuple[str, ...]:
@@ -17,6 +20,28 @@ def standing(ladder: Ladder | None, measurement: Measurement | None) -> tuple[st
         return ()
     stands = place(ladder, measurement.environment.device_class, measurement.gflops, size)
     return ladder_text(stands) if stands is not None else ()
+
+
+def modelled_standing(ladder: Ladder | None, report: Report) -> str:
+    """Near which rung the model puts an accepted kernel that no GPU measured, and the next idea; "" if unknown."""
+    if ladder is None or report.verdict is not Verdict.ACCEPTED or report.measurement is not None:
+        return ""
+    for light in report.evidence.light:
+        names = [device.name for device in devices().values() if device.title == light.device]
+        size = one_size(light.sizes)
+        stands = modelled_place(ladder, names[0], light.gflops, size) if names and size is not None else None
+        if stands is not None:
+            return _modelled_text(stands)
+    return ""
+
+
+def _modelled_text(stands: Place) -> str:
+    idea = f" Idea of the next rung: {stands.above.rung.idea}." if stands.above is not None else ""
+    if (near := stands.below) is None:
+        return f"By the model, your kernel is below rung 1 of the reference ladder.{idea}"
+    reached = f"which reached {speed_text(near.gflops)} GFLOPS on an {stands.device_class.upper()}"
+    rung = f"rung {near.rung.number} of the reference ladder ({near.rung.title})"
+    return f"By the model, your kernel is near {rung}, {reached}.{idea}"
 
 
 def next_idea(ladder: Ladder | None, measurement: Measurement | None) -> str:

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from kernels.exercise import Exercise, find_exercise
-from kernels.ladder import Figures, Ladder, LadderError, Rung, parse_ladder, place, read_ladder
+from kernels.ladder import Figures, Ladder, LadderError, Rung, modelled_place, parse_ladder, place, read_ladder
 from kernels.verdict import Verdict
-from tests.marks import some_of
+from tests.marks import linux, some_of
 from tests.worker.in_process import graded, made
+from tests.worker.kept_processes import KeptProcesses
+from worker.steps.grading import Job, grade
 
 _REACHES = re.compile(r"^// Reaches (\d+) GFLOPS at Width=(\d+) on an (\w+), (\d+\.\d) % of cuBLAS\.$", re.MULTILINE)
 # Beside an edge everywhere, with rows that begin at multiples of 16 bytes and without, and with no edge at all.
@@ -167,6 +169,26 @@ def test_a_speed_that_a_repeat_could_have_had_is_level_with_its_rung(gflops: flo
     found = place(_ladder(100, 200), "h200", gflops, 2048)
     assert found is not None
     assert found.level is level
+
+
+@linux
+@pytest.mark.long("some seconds for each rung; the model itself has tests in test_light.py")
+@pytest.mark.parametrize("rung", _rungs("tiled"), ids=lambda rung: rung.file.stem)
+def test_a_rung_has_the_modelled_speed_of_the_table(rung: Rung, kept: KeptProcesses, cache: Path) -> None:
+    job = Job(rung.file.read_bytes(), find_exercise("tiled"), "sm_90", "5eed", cache, evidence=True)
+    (bound,) = grade(job, kept.stages()).evidence.light
+    assert {bound.sizes["Width"]: bound.gflops} == pytest.approx(rung.figures["h200"].modelled, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("gflops", "below", "above"), [(400, None, 1), (5_574, 4, 5), (8_361, 6, 7), (9_556, 7, 8), (70_000, 14, None)]
+)
+def test_where_the_model_puts_a_kernel(gflops: float, below: int | None, above: int | None) -> None:
+    ladder = Ladder("tiled", tuple(_rungs("tiled")))
+    found = modelled_place(ladder, "h200", gflops, 2048)
+    assert found is not None
+    assert (found.below and found.below.rung.number, found.above and found.above.rung.number) == (below, above)
+    assert modelled_place(ladder, "h200", gflops, 4096) is None, "nothing is modelled there"
 
 
 def test_a_step_has_the_speed_at_that_size() -> None:

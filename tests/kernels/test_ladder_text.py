@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from kernels.evidence import Evidence, Light
 from kernels.exercise import find_exercise
 from kernels.ladder import Figures, Ladder, Rung, read_ladder
-from kernels.rendering.ladder import standing
+from kernels.rendering.ladder import modelled_standing, standing
+from kernels.report import Report
+from kernels.verdict import Verdict
 from tests.kernels.measured import H200, measurement
 
 
@@ -78,3 +82,14 @@ def test_the_real_ladder_places_its_own_kernels():
         if H200.device_class in rung.figures:
             gflops = rung.figures[H200.device_class].at(2048)
             assert standing(found, measurement(gflops=gflops))[0].startswith("Level with")
+
+
+def test_an_accepted_kernel_without_a_measurement_has_its_place_by_the_model():
+    light = Light("NVIDIA H200 SXM", {"Width": 2048}, (), "l1_data", 1.8, 9_556.0)
+    report = Report(Verdict.ACCEPTED, "", "tiled", "cpu", "sm_90", 16, evidence=Evidence(light=(light,)))
+    found = modelled_standing(read_ladder(find_exercise("tiled")), report)
+    assert "rung 7" in found
+    assert "8,162 GFLOPS" in found
+    assert "larger tiles" in found
+    assert modelled_standing(ladder(500.0), report) == "", "its ladder has no modelled speeds"
+    assert modelled_standing(read_ladder(find_exercise("tiled")), replace(report, verdict=Verdict.DATA_RACE)) == ""

@@ -15,7 +15,7 @@ from kernels.analysis.model import Analysis
 from kernels.exercise.input_words import case_words
 from kernels.ladder import Ladder
 from kernels.rendering.findings import informative_findings
-from kernels.rendering.ladder import next_idea
+from kernels.rendering.ladder import modelled_standing, next_idea
 from kernels.rendering.measurement import GPU_ONLY
 from kernels.rendering.page.cases import cases_view
 from kernels.rendering.page.charts.incorrect_map import incorrect_view
@@ -121,6 +121,9 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
         "wrong": bool(errors_of(report.findings)),
         "cases": cases_view(report, around.file),
         "measured": measured,
+        "standing": measured.standing[0]
+        if measured and measured.standing
+        else modelled_standing(around.ladder, report),
         "ptx": ptx_view(report, source),
         "sass": sass_view(report, source),
         "printed_case": case_words(report.printed_case or ""),
