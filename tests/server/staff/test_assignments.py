@@ -26,7 +26,7 @@ VIENNA = ZoneInfo("Europe/Vienna")
 RIGHT = {
     "title": "Tiled", "points": "10", "opens_at": "", "due_at": "2026-05-01T23:59", "closes_at": "2026-05-03T23:59",
     "late_percent_per_day": "12.5", "attempts": "20", "min_interval_seconds": "30", "checks_per_hour": "10",
-    "counts": "last", "board_frozen_at": "", "listed": "yes",
+    "counts": "last", "first_hint": "edit", "board_frozen_at": "", "listed": "yes",
 }  # fmt: skip
 
 

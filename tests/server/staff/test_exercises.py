@@ -72,7 +72,9 @@ def test_an_exercise_goes_from_a_zip_file_to_a_graded_submission(portal: Portal,
     assert portal.course.actions("exercise.") == ["exercise.saved", "exercise.checked", "exercise.published"]
     assert 'value="own:mine"' in ina.page("/staff/gpu/assignments/new")
     setting = {"points": "10", "late_percent_per_day": "0", "min_interval_seconds": "0", "checks_per_hour": "10"}
-    made = ina.post_form("/staff/gpu/assignments", exercise="own:mine", counts="best", listed="yes", **setting)
+    made = ina.post_form(
+        "/staff/gpu/assignments", exercise="own:mine", counts="best", first_hint="edit", listed="yes", **setting
+    )
     assert made.status_code == 303, made.get_data(as_text=True)
     ada = client_of(portal, "ada")
     page = ada.page("/courses/gpu/mine/")
@@ -191,7 +193,9 @@ def assigned(portal: Portal, ina: BrowserClient) -> None:
     """Version 1 is assigned, and ada and ben submitted: accepted, and a race."""
     published(portal, ina)
     setting = {"points": "10", "late_percent_per_day": "0", "min_interval_seconds": "0", "checks_per_hour": "10"}
-    ina.post_form("/staff/gpu/assignments", exercise="own:mine", counts="best", listed="yes", **setting)
+    ina.post_form(
+        "/staff/gpu/assignments", exercise="own:mine", counts="best", first_hint="edit", listed="yes", **setting
+    )
     for name, verdict in (("ada", Verdict.ACCEPTED), ("ben", Verdict.DATA_RACE)):
         submitted(portal, name)
         judged(portal, verdict)

@@ -141,7 +141,7 @@ def test_staff_choose_the_columns_and_the_first_order(portal):
     staff = client_of(portal, "ina", Role.INSTRUCTOR)
     ranked(portal.course, "ada", 700.0)
     ranked(portal.course, "ben", 500.0, now=later(60))
-    settings = {"title": "Tiled", "points": "10", "counts": "best", "listed": "yes"}
+    settings = {"title": "Tiled", "points": "10", "counts": "best", "first_hint": "edit", "listed": "yes"}
     staff.post_form("/staff/gpu/assignments/tiled", **settings, board_columns="date, time", board_sort="date")
     page = client_of(portal, "ada").page(BOARD)
     titles = re.findall(r'<th scope="col"[^>]*>(?:<a [^>]*>)?([^<]+)', page)
