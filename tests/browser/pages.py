@@ -114,6 +114,7 @@ _STATES = (
     _state("staff-regrade-empty", "/staff/void/regrade", "ina"),
     _state("staff-regrades", "/staff/gpu/regrades", "ina"),
     _state("staff-grades-empty", "/staff/void/grades", "ina"),
+    _state("news", "/news", "ada"),
     _state("announcements", "/courses/gpu/announcements", "ada"),
     _state("staff-announcements", "/staff/gpu/announcements", "ina"),
     _state("comments", "/submissions/{latter}/comments", "ada"),
