@@ -53,7 +53,8 @@ SENT = {
     "settings": ("title", "zone", "archived"), "students/1/notes": ("note",),
 }  # fmt: skip
 RIGHT = {
-    "exercise": "naive", "role": "student", "counts": "best", "first_hint": "edit", "title": "T", "person": "2", "extra_attempts": "1",
+    "exercise": "naive", "role": "student", "counts": "best", "first_hint": "edit", "title": "T", "person": "2",
+    "extra_attempts": "1",
     "newest": "9", "zone": "UTC", "name": "N", "email": "n@example.edu", "attempts": "1", "slug": "lab",
     "text": "email,name\na@b.c,A\n",
 }  # fmt: skip
