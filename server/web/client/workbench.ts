@@ -18,6 +18,7 @@ import { Live } from "./follow";
 import { splitter } from "./splitter";
 import { all, make } from "./page";
 import { endRefusal } from "./refusal";
+import { Trials } from "./trials";
 
 const SENDS = ["mode", "late_days"];
 const LATE_DAYS = '[data-refusal="late_days"]';
@@ -41,11 +42,14 @@ class Workbench {
   private readonly title = document.title;
   private readonly panel: HTMLElement;
   private readonly area: HTMLTextAreaElement | null;
+  private readonly trials: Trials | null;
 
   constructor(private readonly bench: HTMLElement) {
     this.panel = bench.querySelector<HTMLElement>("#panel") ?? bench;
     this.area = bench.querySelector<HTMLTextAreaElement>("textarea[data-editor]");
     this.sent = this.area?.defaultValue ?? null;
+    const place = bench.querySelector<HTMLElement>("[data-trial]");
+    this.trials = place && new Trials(place, () => this.area?.value ?? "");
     bench.addEventListener("submit", (event) => this.submit(event));
     bench.addEventListener("click", (event) => this.click(event));
     document.addEventListener("keydown", (event) => this.press(event), true);
@@ -87,6 +91,7 @@ class Workbench {
   private click(event: MouseEvent): void {
     const link = event.target instanceof Element ? event.target.closest<HTMLElement>("a") : null;
     if (link?.getAttribute("href") === "#checked") void this.showEarlier();
+    if (link?.getAttribute("href") === "#try") void this.trials?.load();
     if (link?.dataset["editorLine"] !== undefined && !WIDE.matches) this.tab("work");
   }
 
