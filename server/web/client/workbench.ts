@@ -18,6 +18,7 @@ import { Live } from "./follow";
 import { splitter } from "./splitter";
 import { all, make } from "./page";
 import { endRefusal } from "./refusal";
+import { questionLinks } from "./questions";
 import { Trials } from "./trials";
 
 const SENDS = ["mode", "late_days"];
@@ -217,9 +218,7 @@ class Workbench {
     shown.querySelector(".verdict .actions a:not([data-editor-line])")?.remove();
     for (const link of all<HTMLAnchorElement>('a[href^="#L"]', shown)) link.dataset["editorLine"] = link.hash.slice(2);
     const address = shown.dataset["address"] ?? "";
-    const line = shown.querySelector<HTMLElement>(".verdict [data-editor-line]")?.dataset["editorLine"];
-    const question = `${address}/comments${line === undefined ? "" : `?line=${line}`}#write`;
-    const links = [make("a", { href: address }, "Open the submission’s page"), " ", make("a", { href: question }, "Ask a question")];
+    const links = [make("a", { href: address }, "Open the submission’s page"), " ", questionLinks(shown, address)];
     const whole = make("p", {}, ...links);
     keepFocus(this.panel, () => {
       this.panel.replaceChildren(shown, whole);
