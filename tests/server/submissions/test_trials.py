@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
+from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from sqlalchemy import select
 
 from kernels.exercise.trial import Difference, RunValues, ValueTable
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
-from server.assignments.trial import delete_trials
 from server.audit.models import AuditEvent
-from server.courses.models import Role
+from server.courses.deletion import delete_assignment
+from server.courses.models import Assignment, Role
 from server.dispatching.dispatch import message_of, take
 from server.grading.models import Job, Source
 from server.operations.erase import erase_rows
+from server.operations.own_data import own_data
+from server.operations.retention import remove_some
 from server.recording.record import Letter, record_all
 from server.submissions.models import Submission
 from tests.server.course import check_result, report_for, step_of
@@ -127,11 +132,24 @@ def test_where_hints_are_held_back_a_trial_names_no_line(portal: Portal, ada: Br
     assert "Mds" in ada.page(TRY)
 
 
-def test_trials_go_with_their_student_and_with_their_assignment(portal: Portal, ada: BrowserClient):
+def test_trials_are_in_the_copy_of_own_data_and_go_with_their_student_or_assignment(portal: Portal, ada: BrowserClient):
     ada.post_form(TRY, **FIELDS)
+    with portal.course.sessions.begin() as session:
+        copied = ZipFile(BytesIO(own_data(session, portal.course.people["ada"])))
+    (row,) = json.loads(copied.read("trials.json"))
+    assert row["source"] == KERNEL
     erase_rows(portal.course.sessions, portal.course.people["ada"], now())
     assert (trials(portal), portal.course.rows(select(Source))) == ([], [])
     client_of(portal, "ben").post_form(TRY, **FIELDS)
     with portal.course.sessions.begin() as session:
-        delete_trials(session, Job.trial_of_id == portal.course.assignment)
+        delete_assignment(session, session.get_one(Assignment, portal.course.assignment), None)
     assert trials(portal) == []
+
+
+def test_trials_go_when_the_details_of_a_course_are_removed(portal: Portal, ada: BrowserClient):
+    ada.post_form(TRY, **FIELDS)
+    long_ago = now() - timedelta(days=400)
+    portal.course.change_course(archived_at=long_ago, retention_days=30, retention_set_at=long_ago)
+    with portal.course.sessions.begin() as session:
+        remove_some(session, portal.course.course, now())
+    assert (trials(portal), portal.course.rows(select(Source))) == ([], [])
