@@ -132,10 +132,10 @@ def delete_jobs(session: Session, which: ColumnElement[bool]) -> list[Ticket]:
     which: a condition on jobs that nothing refers to
     """
     jobs = select(Job.id).where(which)
-    steps = session.scalars(
-        select(Step).where(Step.job_id.in_(jobs), Step.token.is_not(None)).order_by(Step.id).with_for_update()
-    ).all()
-    tickets = [ticket_of(step) for step in steps]
+    # All steps, so that no dispatcher begins one meanwhile.
+    query = select(Step).where(Step.job_id.in_(jobs)).order_by(Step.id).with_for_update()
+    steps = session.scalars(query.execution_options(populate_existing=True)).all()
+    tickets = [ticket_of(step) for step in steps if step.token is not None]
     own = select(Step.id).where(Step.job_id.in_(jobs))
     for gone in (
         delete(Attempt).where(Attempt.step_id.in_(own)),
