@@ -53,3 +53,11 @@ def test_a_large_matrix_is_only_named(width):
     values = tried(SOLUTION, width).values
     assert values is not None
     assert (values.outputs, values.large) == ((), ("M", "N", "P"))
+
+
+def test_sizes_that_do_not_suit_the_files_own_tile_are_named():
+    exercise = find_exercise("tiled-square")
+    text = exercise.solution.read_text().replace("#define TILE_WIDTH 16", "#define TILE_WIDTH 8")
+    job = Job(text.encode(), exercise, "sm_90", "5eed", NOWHERE, trial=Trial({"Width": 20}, input_kinds(exercise)[0]))
+    warning = next(each for each in grade(job, Here()).findings if each.kind is Verdict.REJECTED)
+    assert "multiples of 8 with tile 8" in warning.message

@@ -11,7 +11,7 @@ from kernels.compile.compilation import FILE, Compilation
 from kernels.compile.ptx_listing import ptx_listing
 from kernels.evidence import CodeLine
 from kernels.exercise import Exercise, Operation
-from kernels.exercise.sizes import unranked
+from kernels.exercise.sizes import misfit, unranked
 from kernels.exercise.trial import Trial
 from kernels.judging.plan import Plan, make_plan, plan_trial, select_cases
 from kernels.report import Report, message_for
@@ -222,8 +222,12 @@ def _plan(job: Job, source: Source | None = None) -> Plan:
 
 
 def _unranked(job: Job, source: Source, plan: Plan) -> tuple[Finding, ...]:
-    alone = job.case is not None or job.trial is not None
-    reason = "" if alone else unranked(job.exercise, plan.tile, source.macros)
+    """Why the kernel gets no speed, or why a trial's sizes don't suit its own tile."""
+    if job.trial is not None:
+        reason = misfit(job.exercise, job.trial.sizes, plan.tile, source.macros)
+        reason = f"{reason[:1].upper()}{reason[1:]}"
+    else:
+        reason = "" if job.case is not None else unranked(job.exercise, plan.tile, source.macros)
     return (Finding(Verdict.REJECTED, reason, severity=Severity.WARNING),) if reason else ()
 
 

@@ -12,7 +12,7 @@ from kernels.rendering.page.charts.incorrect_map import incorrect_view
 from kernels.rendering.page.render import environment
 from kernels.report import Report
 from kernels.report.model import first_error
-from kernels.verdict import Finding, Verdict, errors_of
+from kernels.verdict import Finding, Severity, Verdict, errors_of
 from kernels.wording import part_of
 
 _MOST_ERRORS = 10
@@ -51,6 +51,9 @@ def render_trial(report: Report, *, hides_lines: bool) -> Markup:
         "finding": None if hides_lines or errors else _leading(report),
         "errors": errors[:_MOST_ERRORS],
         "more_errors": max(0, len(errors) - _MOST_ERRORS),
+        "notes": [
+            each for each in report.findings if each.kind is Verdict.REJECTED and each.severity is Severity.WARNING
+        ],
         "outputs": [*_grids(values.outputs, is_output=True)],
         "inputs": [*_grids(values.inputs, is_output=False)],
         "large": values.large,
