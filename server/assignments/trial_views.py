@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
 from flask import Blueprint, Response, render_template, request
 from markupsafe import Markup
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from kernels.exercise import ExerciseError, InputKind
@@ -32,7 +33,9 @@ from server.http.site import site
 from server.submissions.changes import revoke
 from server.submissions.refusals import NotAccepted
 from server.submissions.result.report import trial_sections
+from server.submissions.source import SubmittedSource
 from server.text import read_whole
+from worker.contract.messages import Ticket
 
 trials = Blueprint("trials", __name__, url_prefix="/courses/<course>/<name>/try")
 
@@ -99,11 +102,11 @@ def start_try(course: str, name: str) -> Response:
             choices, limit = choices_of(assignment), limit_of(assignment, staff=reader.course.is_staff)
         trial = _read(choices)
         limits.forget_old(here.sessions, limit, datetime.now(UTC))
-        with here.sessions.begin() as session:
-            tickets = start_trial(
-                session, assignment_for(session, reader), reader.viewer.id, given.source, trial, datetime.now(UTC),
-                staff=reader.course.is_staff,
-            )  # fmt: skip
+        try:
+            tickets = _start(reader, given.source, trial)
+        except IntegrityError:
+            # Someone else's last trial had the same source, and took it along.
+            tickets = _start(reader, given.source, trial)
     except (TrialError, ExerciseError) as error:
         return _again(reader, given, str(error), 422)
     except limits.TooOften as error:
@@ -114,6 +117,14 @@ def start_try(course: str, name: str) -> Response:
         return _again(reader, given, _told(error, reader), 422)
     revoke(here.settings.redis_url, tickets)
     return Response(status=303, headers={"Location": f"/courses/{course}/{name}/try"})
+
+
+def _start(reader: Reader, source: SubmittedSource, trial: Trial) -> Sequence[Ticket]:
+    with site().sessions.begin() as session:
+        return start_trial(
+            session, assignment_for(session, reader), reader.viewer.id, source, trial, datetime.now(UTC),
+            staff=reader.course.is_staff,
+        )  # fmt: skip
 
 
 def _read(choices: Choices) -> Trial:
