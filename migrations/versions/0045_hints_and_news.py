@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0045"
-down_revision = "0042"
+down_revision = "0044"
 
 _ON_REQUEST, _AT_ONCE = "finding", "edit"
 _NEWS = sa.text("news_since IS NOT NULL")
