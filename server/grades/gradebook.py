@@ -19,6 +19,7 @@ from server.grades.grade import Grade, grades
 from server.grades.points import NOT_GRADED
 from server.roster.service import SEARCHED, Member, Wanted, roster
 from server.submissions.models import Submission
+from server.teams.credit import credited
 
 BEFORE, TOTAL, WHY, LAST = ("email", "name", "section"), "total", "why", "student_id"
 COLUMNS = frozenset({*BEFORE, TOTAL, WHY, LAST})
@@ -116,7 +117,7 @@ def gradebook(
     shown = roster(session, course_id, GradesCriteria().students) if members is None else members
     people = _people(course_id, shown)
     assignments = _columns(session, course_id, slugs)
-    tries = _tries(session, [one.id for one in assignments], people)
+    tries = _tries(session, assignments, people)
     worth = grades(session, assignments, people)
     lines = (_line(member, assignments, worth, tries) for member in shown)
     return Gradebook(tuple(assignments), tuple(lines))
@@ -220,12 +221,13 @@ def _scored(session: Session, practice: Sequence[int]) -> set[int]:
     return set(session.scalars(query))
 
 
-def _tries(session: Session, assignments: Sequence[int], people: Select[int]) -> Mapping[int, Mapping[int, int]]:
+def _tries(session: Session, assignments: Sequence[Assignment], people: Select[int]) -> Mapping[int, Mapping[int, int]]:
     """The number of submissions and checks, by assignment and person."""
+    one = credited(assignments)
     query = (
-        select(Submission.assignment_id, Submission.person_id, func.count())
-        .where(Submission.assignment_id.in_(assignments), Submission.person_id.in_(people))
-        .group_by(Submission.assignment_id, Submission.person_id)
+        select(one.assignment_id, one.person_id, func.count())
+        .where(one.assignment_id.in_([each.id for each in assignments]), one.person_id.in_(people))
+        .group_by(one.assignment_id, one.person_id)
     )
     found: dict[int, dict[int, int]] = defaultdict(dict)
     for assignment, person, count in session.execute(query):

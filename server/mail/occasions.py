@@ -19,6 +19,7 @@ from server.grading.models import Job
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 from server.talk.models import Comment, ExtensionRequest, RegradeRequest
+from server.teams.credit import credited
 
 AHEAD = timedelta(days=1)
 """How long before a deadline a reminder goes out."""
@@ -243,9 +244,8 @@ def _news_of(event: AuditEvent) -> str:
 
 
 def _submitters(assignment: Assignment) -> Select[Person]:
-    handed_in = select(Submission.person_id).where(
-        Submission.assignment_id == assignment.id, Submission.mode == Mode.RANK
-    )
+    one = credited([assignment])
+    handed_in = select(one.person_id).where(one.assignment_id == assignment.id, one.mode == Mode.RANK)
     return (
         select(Person)
         .join(Membership, Membership.person_id == Person.id)
@@ -317,8 +317,9 @@ def _unfinished(assignment: Assignment) -> Select[Person, Extension, Accommodati
 
     Excused students are left out once they may know it.
     """
-    done = select(Submission.person_id).where(
-        Submission.assignment_id == assignment.id, Submission.mode == Mode.RANK, Submission.verdict == Verdict.ACCEPTED
+    one = credited([assignment])
+    done = select(one.person_id).where(
+        one.assignment_id == assignment.id, one.mode == Mode.RANK, one.verdict == Verdict.ACCEPTED
     )
     excused = (
         select(Correction.person_id)

@@ -37,6 +37,8 @@ class Submission(Base):
     judged_job_id: the job that gave the verdict, see server.submissions.verdicts; None before the first verdict
     verdict: of that job, copied so that an index finds it
     late_days: how many days of the course's late days cover this submission
+    team_id: the team that it counts for, see server.teams; None for its author only
+    team_due_at: the latest deadline of the team's members when it was submitted; None for none
     """
 
     __tablename__ = "submissions"
@@ -66,6 +68,8 @@ class Submission(Base):
     verdict: Mapped[Verdict | None] = mapped_column(choice(Verdict, constrained=False))
     late_days: Mapped[int] = mapped_column(default=0)
     edit_shown_at: Mapped[datetime | None]
+    team_id: Mapped[int | None] = mapped_column(ForeignKey("teams.id"), index=True)
+    team_due_at: Mapped[datetime | None]
 
     assignment: Mapped[Assignment] = relationship()
     person: Mapped[Person] = relationship()

@@ -25,6 +25,7 @@ from server.submissions.models import Mode, Submission
 from server.submissions.new_submission import ASSIGNMENT
 from server.submissions.result.worth import points_by_submission
 from server.submissions.verdicts import latest_job_id
+from server.teams.credit import is_for
 from worker.contract.answers import Measured
 
 
@@ -36,7 +37,7 @@ def source_of(submission: Submission) -> bytes:
 
 
 def visible_submission(session: Session, person_id: int, public_id: str) -> Submission | None:
-    """The submission, for course staff and for its owner while in the course; None for anyone else."""
+    """The submission, for course staff, its author and its team while in the course; None for anyone else."""
     found = visible_row(session, NAMED, person_id, public_id)
     return None if found is None else found[0]
 
@@ -52,7 +53,7 @@ def visible_row(
         return None
     submission, admin, seat, *more = found
     role = role_from(admin, seat)
-    if role is None or not (is_staff(role) or submission.person_id == person_id):
+    if role is None or not (is_staff(role) or is_for(session, submission, person_id)):
         return None
     return submission, role, more
 

@@ -24,6 +24,7 @@ from server.submissions.models import Mode, Submission
 class Worth:
     """A submission and the grade of its assignment.
 
+    deadlines, graded_by: as in `Task`
     now: for a check, which would count from now on
     as_staff: whether the reader sees points that aren't released yet
     attempts_left: None if unlimited
@@ -32,6 +33,7 @@ class Worth:
 
     assignment: Assignment
     deadlines: Deadlines
+    graded_by: Deadlines
     grade: Grade
     entry: Entry
     now: datetime
@@ -54,7 +56,7 @@ class Worth:
         """The chance to earn more than this submission does; None if it doesn't count or can't be improved."""
         # A decision that isn't released must not show.
         decided = (self.grade.excused or self.grade.score is not None) and (self.as_staff or not self.grade.held)
-        gain = self.best_now - valued(self.assignment, self.deadlines, self.entry).points
+        gain = self.best_now - valued(self.assignment, self.graded_by, self.entry).points
         perfect = self.entry.accepted and round(gain, 6) <= 0
         over = self.deadlines.closed(self.now) or self.attempts_left == 0
         if decided or over or perfect or not self.counts:
@@ -111,7 +113,7 @@ def earned(session: Session, submission: Submission, now: datetime, *, as_staff:
     if task.overdue(now):
         days = late_days_of(session, assignment, submission.person_id, now)
         covered = min(days.here, days.late)
-    worth = Worth(assignment, task.deadlines, task.grade, own, now, as_staff, left, covered)
+    worth = Worth(assignment, task.deadlines, task.graded_by, task.grade, own, now, as_staff, left, covered)
     sheet = sheet_of(session, submission, task.grade, as_staff=as_staff)
     return Earned(worth_text(worth), worth.again, left, sheet)
 
@@ -152,7 +154,7 @@ def worth_text(worth: Worth) -> str:
         return _standing(worth, out_of).capitalize()
     if grade.score is not None:
         return f"{out_of(points)} points, set by course staff"
-    why = grade.worth_of(valued(worth.assignment, worth.deadlines, entry)).why
+    why = grade.worth_of(valued(worth.assignment, worth.graded_by, entry)).why
     reasons = f" ({'; '.join(why)})" if why and (entry.accepted or grade.rubric_most) else ""
     if worth.again is not None:
         return f"{out_of(points)} points so far{reasons}"
@@ -171,7 +173,7 @@ def points_of(worth: Worth) -> float | None:
         return None
     if grade.score is not None:
         return grade.score
-    return grade.worth_of(valued(worth.assignment, worth.deadlines, entry)).points
+    return grade.worth_of(valued(worth.assignment, worth.graded_by, entry)).points
 
 
 def points_by_submission(
@@ -183,7 +185,7 @@ def points_by_submission(
     for assignment, task in zip(graded, tasks_for(session, graded, person_id, submissions), strict=True):
         as_staff = is_staff(role_in(session, person_id, assignment.course_id))
         for entry in task.entries:
-            worth = Worth(assignment, task.deadlines, task.grade, entry, now, as_staff)
+            worth = Worth(assignment, task.deadlines, task.graded_by, task.grade, entry, now, as_staff)
             found[entry.submission_id] = points_of(worth)
     return found
 

@@ -1,0 +1,60 @@
+"""For whom a submission counts: its author, and all members of its team."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import ColumnElement, or_, select, union_all
+from sqlalchemy.orm import Session, aliased
+
+from server.courses.models import Assignment
+from server.submissions.models import Submission
+from server.teams.models import TeamMember
+
+
+def teams_of(session: Session, assignments: Iterable[Assignment], person: int) -> Sequence[int]:
+    """The IDs of a person's teams at these assignments, also of earlier ones. No statement if there are no teams."""
+    numbers = [one.id for one in assignments if one.team_size > 1]
+    query = select(TeamMember.team_id).where(TeamMember.person_id == person, TeamMember.assignment_id.in_(numbers))
+    return session.scalars(query).all() if numbers else ()
+
+
+def counts_for(person: int, teams: Sequence[int]) -> ColumnElement[bool]:
+    """Whether a submission counts for a person. teams: from `teams_of`."""
+    own = Submission.person_id == person
+    return or_(own, Submission.team_id.in_(teams)) if teams else own
+
+
+def credited(assignments: Iterable[Assignment]) -> type[Submission]:
+    """The submissions to these assignments, once for each person for whom they count, as its `person_id`.
+
+    Use it in a query in place of `Submission`. Without teams, it is just that.
+    """
+    numbers = [one.id for one in assignments if one.team_size > 1]
+    if not numbers:
+        return Submission
+    columns = list(Submission.__table__.columns)
+    mate = [TeamMember.person_id if column.key == "person_id" else column for column in columns]
+    shared = (
+        select(*mate)
+        .join(TeamMember, TeamMember.team_id == Submission.team_id)
+        .where(TeamMember.assignment_id.in_(numbers), TeamMember.person_id != Submission.person_id)
+    )
+    return aliased(Submission, union_all(select(*columns), shared).subquery())
+
+
+def is_for(session: Session, submission: Submission, person: int) -> bool:
+    """Whether a submission is the person's own or of one of their teams."""
+    if submission.person_id == person:
+        return True
+    team = submission.team_id
+    return team is not None and session.get(TeamMember, (team, person)) is not None
+
+
+def people_of(session: Session, submission: Submission) -> Sequence[int]:
+    """The IDs of the people for whom a submission counts, its author's first."""
+    query = select(TeamMember.person_id).where(
+        TeamMember.team_id == submission.team_id, TeamMember.person_id != submission.person_id
+    )
+    mates = session.scalars(query.order_by(TeamMember.person_id)).all() if submission.team_id is not None else ()
+    return (submission.person_id, *mates)
