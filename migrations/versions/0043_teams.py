@@ -50,7 +50,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("team_id", "person_id", name="pk_team_members"),
     )
-    op.create_index("ix_team_members_person_id", "team_members", ["person_id", "assignment_id"])
+    op.create_index("ix_team_members_person_id_assignment_id", "team_members", ["person_id", "assignment_id"])
     op.create_index(
         "uq_team_members_present", "team_members", ["assignment_id", "person_id"], unique=True,
         postgresql_where=_PRESENT, sqlite_where=_PRESENT,

@@ -131,7 +131,7 @@ def assignment_page(
     bar = course_bar(session, reader)
     task = bar.task if bar else task_of(session, assignment, who.id)
     given = material_of(session, assignment.exercise)
-    before = earlier_submission(session, who.id, assignment.id, came_from)
+    before = earlier_submission(session, who.id, assignment, came_from)
     if came_from is not None and before is None:
         raise nothing_here()
     limits = None if course.is_staff else allowance(session, assignment, who.id, now)

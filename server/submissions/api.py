@@ -48,6 +48,7 @@ from server.submissions.refusals import (
 )
 from server.submissions.result.page import watched
 from server.submissions.service import SubmissionInput
+from server.teams.credit import is_for
 from worker.contract.answers import Accepted
 
 submissions = Blueprint("submissions", __name__)
@@ -237,7 +238,7 @@ def show_edit(public_id: str) -> Response:
     """Ask for the next step after a mistake of yours. Course staff see that you asked."""
     person = person_asking()
     with site().sessions.begin() as session:
-        ask_for_edit(_own_submission(session, person.id, public_id), person.id, datetime.now(UTC))
+        ask_for_edit(session, _own_submission(session, person.id, public_id), person.id, datetime.now(UTC))
     return look_up(public_id)
 
 
@@ -245,7 +246,7 @@ def _own_submission(session: Session, person: int, public_id: str) -> Submission
     submission = visible_submission(session, person, public_id)
     if submission is None:
         raise _no_submission()
-    if submission.person_id != person:
+    if not is_for(session, submission, person):
         raise Refused(
             403, "not_yours", "This is someone else's submission",
             "Only its student can do this. Course staff cancel it on its page, or with `tilelab admin jobs cancel`.",
@@ -258,7 +259,7 @@ def _need_staff_for_others(session: Session, person: int, public_id: str) -> Non
     if has_scope(Scope.STAFF):
         return
     submission = visible_submission(session, person, public_id)
-    need_staff_scope(own=submission is None or submission.person_id == person)
+    need_staff_scope(own=submission is None or is_for(session, submission, person))
 
 
 def _token_of(token: str, session: Session) -> int | None:

@@ -22,6 +22,7 @@ from server.grading.service import Work, queue_job, queue_jobs
 from server.submissions.models import REMOVED, StagedRegrade, Submission
 from server.submissions.service import latest_job
 from server.submissions.verdicts import latest_job_id
+from server.teams.credit import is_for
 from worker.contract.broker import BrokerUrlError, connect_redis
 from worker.contract.messages import CPU_QUEUE, StepKind, Ticket
 from worker.contract.redis_claims import RedisClaims
@@ -47,9 +48,9 @@ class _Graded:
     arch: str
 
 
-def ask_for_edit(submission: Submission, person: int, now: datetime) -> None:
-    """Show the next step after a mistake to its student from now on. Others' requests change nothing."""
-    if submission.person_id == person and submission.hides_edit:
+def ask_for_edit(session: Session, submission: Submission, person: int, now: datetime) -> None:
+    """Show the next step after a mistake to its students from now on. Others' requests change nothing."""
+    if submission.hides_edit and is_for(session, submission, person):
         submission.edit_shown_at = now
 
 

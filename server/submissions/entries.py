@@ -334,8 +334,8 @@ _SCORES: Mapping[Metric, ColumnElement[Any]] = {
 _COLUMNS: tuple[ColumnElement[Any] | InstrumentedAttribute[Any], ...] = (
     Submission.id, Submission.public_id, Submission.assignment_id, Submission.person_id,
     Submission.created_at, Submission.mode, Submission.chosen_at, Submission.late_days, Submission.team_due_at,
-    Job.state, Job.verdict, Job.device_class, Result.gflops, Result.gbps, Result.melements, Result.ms_median, Result.ms_low, Result.ms_high,
-    Result.cublas_share, Result.ranked, Result.not_ranked, Result.goals_missed,
+    Job.state, Job.verdict, Job.device_class, Result.gflops, Result.gbps, Result.melements, Result.ms_median,
+    Result.ms_low, Result.ms_high, Result.cublas_share, Result.ranked, Result.not_ranked, Result.goals_missed,
 )  # fmt: skip
 
 

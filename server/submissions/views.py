@@ -172,7 +172,7 @@ def show_edit(public_id: str) -> Response:
     """Show the owner the next step after a mistake from now on."""
     who = viewer()
     with site().sessions.begin() as session:
-        ask_for_edit(existing(visible_submission(session, who.id, public_id)), who.id, datetime.now(UTC))
+        ask_for_edit(session, existing(visible_submission(session, who.id, public_id)), who.id, datetime.now(UTC))
     return go(url_for("submissions_pages.show", public_id=public_id))
 
 

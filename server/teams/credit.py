@@ -25,6 +25,17 @@ def counts_for(person: int, teams: Sequence[int]) -> ColumnElement[bool]:
     return or_(own, Submission.team_id.in_(teams)) if teams else own
 
 
+def in_teams(session: Session, person: int) -> bool:
+    """Whether a person was ever in a team."""
+    return session.scalar(select(TeamMember.team_id).where(TeamMember.person_id == person).limit(1)) is not None
+
+
+def belongs_to(person: int) -> ColumnElement[bool]:
+    """The same for submissions to any assignment. Another condition must leave few of them."""
+    teams = select(TeamMember.team_id).where(TeamMember.person_id == person)
+    return or_(Submission.person_id == person, Submission.team_id.in_(teams))
+
+
 def credited(assignments: Iterable[Assignment]) -> type[Submission]:
     """The submissions to these assignments, once for each person for whom they count, as its `person_id`.
 

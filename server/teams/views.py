@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from flask import Blueprint, Response, render_template, url_for
-from sqlalchemy.orm import Session
 
-from server.accounts.access import limited, nothing_here
+from server.accounts.access import limited
 from server.accounts.limits import Limit
 from server.courses.access import Membership, Reader, assignment_for, reader_of
 from server.courses.models import Assignment
@@ -47,7 +46,7 @@ def make(course: str, name: str) -> Response | tuple[str, int]:
     """Make a team."""
     reader, form = reader_of(course, name), sent()
     with mistakes_noted(form, "team"), site().sessions.begin() as session:
-        make_team(session, _assignment(session, reader), acting(session))
+        make_team(session, assignment_for(session, reader), acting(session))
     return _answer(reader, form, "team-made")
 
 
@@ -60,7 +59,7 @@ def join(course: str, name: str) -> Response | tuple[str, int]:
     if form.right:
         limited(GUESSES, "Too many codes", "Wait an hour, then type your team’s code again.")
         with mistakes_noted(form, "code"), site().sessions.begin() as session:
-            join_team(session, _assignment(session, reader), acting(session), form["code"])
+            join_team(session, assignment_for(session, reader), acting(session), form["code"])
     return _answer(reader, form, "team-joined")
 
 
@@ -69,16 +68,8 @@ def leave(course: str, name: str) -> Response | tuple[str, int]:
     """Leave the team, if it hasn't submitted."""
     reader, form = reader_of(course, name), sent()
     with mistakes_noted(form, "team"), site().sessions.begin() as session:
-        leave_team(session, _assignment(session, reader), acting(session))
+        leave_team(session, assignment_for(session, reader), acting(session))
     return _answer(reader, form, "team-left")
-
-
-def _assignment(session: Session, reader: Reader) -> Assignment:
-    """The assignment, if it has teams and the reader is a student; otherwise raises Refused."""
-    found = assignment_for(session, reader)
-    if found.team_size == 1 or reader.course.is_staff:
-        raise nothing_here()
-    return found
 
 
 def _answer(reader: Reader, form: Form, notice: str) -> Response | tuple[str, int]:
@@ -90,7 +81,7 @@ def _answer(reader: Reader, form: Form, notice: str) -> Response | tuple[str, in
 
 def _page(reader: Reader, form: Form) -> str:
     with site().readers.begin() as session:
-        found, who = _assignment(session, reader), reader.viewer
+        found, who = assignment_for(session, reader), reader.viewer
         page = TeamPage(
             reader.course, found, team_of(session, found, who.id), who.id, form, who.viewing is not None
         )  # fmt: skip

@@ -52,6 +52,8 @@ NOTICES: dict[str, str] = {
     "assignment-updated": "Assignment updated. If its leaderboards are empty now, choose “Regrade all” to fill them.",
     "extension-granted": "Extension granted.",
     "extensions-imported": "Extensions imported.",
+    "teams-imported": "Teams imported.",
+    "team-changed": "Team saved.",
     "corrections-imported": "Corrections imported.",
     "extension-withdrawn": "Extension removed.",
     "grade-corrected": "Grade saved.",

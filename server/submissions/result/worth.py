@@ -18,6 +18,7 @@ from server.grades.rubric import RubricSheet, sheet_of
 from server.submissions.allowance import allowance
 from server.submissions.counted_submission import Counted, Deadlines, Entry, late_days, valued
 from server.submissions.models import Mode, Submission
+from server.teams.credit import is_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,40 +93,46 @@ class Earned:
     rubric: RubricSheet | None = None
 
 
-def worth_of(session: Session, submission: Submission, now: datetime, *, as_staff: bool) -> str:
-    """What a submission is worth, in the words of its page; "" before its verdict."""
+def worth_of(session: Session, submission: Submission, reader: int, now: datetime, *, as_staff: bool) -> str:
+    """What a submission is worth, in the words of its page for this reader; "" before its verdict."""
     if submission.judged_job_id is None:
         return ""
-    task = task_of(session, submission.assignment, submission.person_id, [submission.id])
-    return earned(session, submission, now, as_staff=as_staff, task=task).text
+    whose = reader if is_for(session, submission, reader) else submission.person_id
+    task = task_of(session, submission.assignment, whose, [submission.id])
+    return earned(session, submission, whose, now, as_staff=as_staff, task=task).text
 
 
-def earned(session: Session, submission: Submission, now: datetime, *, as_staff: bool, task: Task) -> Earned:
-    """Read what a submission is worth; nothing before its verdict. `task` is its owner's."""
+def earned(
+    session: Session, submission: Submission, whose: int, now: datetime, *, as_staff: bool, task: Task
+) -> Earned:
+    """Read what a submission is worth; nothing before its verdict.
+
+    whose: its author, or a member of its team; `task` is this person's
+    """
     if submission.judged_job_id is None:
         return Earned()
     assignment = submission.assignment
     own = next((entry for entry in task.entries if entry.submission_id == submission.id), None)
     if own is None:
         return Earned()
-    left = _attempts_left(session, submission, now)
+    left = _attempts_left(session, submission, whose, now)
     covered = 0
     if task.overdue(now):
-        days = late_days_of(session, assignment, submission.person_id, now)
+        days = late_days_of(session, assignment, whose, now)
         covered = min(days.here, days.late)
     worth = Worth(assignment, task.deadlines, task.graded_by, task.grade, own, now, as_staff, left, covered)
-    sheet = sheet_of(session, submission, task.grade, as_staff=as_staff)
+    sheet = sheet_of(session, submission, whose, task.grade, as_staff=as_staff)
     return Earned(worth_text(worth), worth.again, left, sheet)
 
 
-def _attempts_left(session: Session, submission: Submission, now: datetime) -> int | None:
+def _attempts_left(session: Session, submission: Submission, whose: int, now: datetime) -> int | None:
     """None if unlimited, as for course staff. In an archived course none are left."""
     assignment = submission.assignment
     if assignment.course.archived_at is not None:
         return 0
-    if assignment.attempts is None or is_staff(role_in(session, submission.person_id, assignment.course_id)):
+    if assignment.attempts is None or is_staff(role_in(session, whose, assignment.course_id)):
         return None
-    return allowance(session, assignment, submission.person_id, now).left
+    return allowance(session, assignment, whose, now).left
 
 
 def worth_text(worth: Worth) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,14 +11,21 @@ from sqlalchemy import select
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
+from server.acts.act import assignment_target
+from server.assignments.settings import SETTINGS, setting_of
 from server.class_progress.states import State, states_of
-from server.courses.models import Accommodation, Assignment
+from server.courses.models import Accommodation, Assignment, Role
 from server.courses.service import CourseError
+from server.grades.criteria import Criterion, Given, criteria_of
 from server.grades.grade import own_grades
+from server.grades.grading import papers
 from server.grades.losses import students_grades
+from server.grades.rubric import change_rubric, give_points
 from server.submissions.models import Mode, Submission
 from server.submissions.queries import visible_submission
 from server.teams.models import Team, TeamMember
+from server.teams.placement import PLACEMENT, Placement
+from server.teams.queries import teams_in
 from server.teams.service import join_team, leave_team, make_team
 from tests.server.course import NOW, ACourse
 from tests.server.staff.graded import handed_in
@@ -147,3 +156,90 @@ def test_a_student_is_in_one_team_which_has_room_and_has_not_submitted(paired: A
         leave(paired, "eve")
     assert len(paired.rows(select(TeamMember.person_id))) == 3
     assert paired.row(select(Submission.team_id)) is not None
+
+
+def test_staff_move_a_student_by_page_file_and_api(portal: Portal) -> None:
+    course = portal.course
+    course.change(device_class="", team_size=2, points=10.0)
+    for name in ("ada", "bob", "eve"):
+        course.person(name)
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    at = "/staff/gpu/assignments/tiled"
+    assert ina.post_form(f"{at}/teams", student=str(course.people["ada"]), team="7").status_code == 303
+    assert ina.post_form(f"{at}/teams", student="4711", team="7").status_code == 422
+    text = "email,team\nbob@example.edu,7\neve@example.edu,8\n"
+    preview = ina.post_form(f"{at}/teams/import", text=text)
+    digest = re.search(r'name="digest" value="(\w+)"', preview.get_data(as_text=True))
+    assert digest
+    assert ina.post_form(f"{at}/teams/apply", text=text, digest=digest[1]).status_code == 303
+    assert teams(course) == {"7": {"ada", "bob"}, "8": {"eve"}}
+    full = ina.post_form(f"{at}/teams/import", text="email,team\neve@example.edu,7\n")
+    assert full.status_code == 422
+    swapped = "email,team\neve@example.edu,7\nbob@example.edu,8\n"
+    api = "/api/v1/courses/gpu/assignments/tiled/teams"
+    head = {"Authorization": f"Bearer {portal.token('ina')}"}
+    assert portal.client.post(f"{api}/import", json={"csv": swapped}, headers=head).status_code == 200
+    assert teams(course) == {"7": {"ada", "eve"}, "8": {"bob"}}
+    ada = course.people["ada"]
+    assert portal.client.post(f"{api}/{course.people['bob']}", json={"team": "7"}, headers=head).status_code == 422
+    assert portal.client.post(f"{api}/{ada}", json={"team": ""}, headers=head).json == {"changed": True}
+    listed = portal.client.get(api, headers=head).json
+    assert listed["teams"][0] == {"name": "7", "members": [course.people["eve"]], "submitted": False}
+    assert ina.page(f"{at}/teams.csv") == "\ufeffemail,team\r\nbob@example.edu,8\r\neve@example.edu,7\r\n"
+    assert [deed.detail for deed in course.deeds("team.changed")][-1] == {"person": ada, "team": ["7", ""]}
+
+
+def test_what_a_team_submitted_stays_its_members_when_staff_move_one(paired: ACourse) -> None:
+    handed_in(paired, "ada", Verdict.WRONG_ANSWER)
+    place(paired, "bob", "new")
+    place(paired, "eve", "new")
+    handed_in(paired, "eve")
+    assert points(paired) == {"ada": 0.0, "bob": 10.0, "eve": 10.0}
+    handed_in(paired, "ada")
+    paired.change(counts="last")
+    assert points(paired) == {"ada": 10.0, "bob": 10.0, "eve": 10.0}
+    assert teams(paired) == {"1": {"ada"}, "new": {"bob", "eve"}}
+    place(paired, "bob", "")
+    assert points(paired)["bob"] == 10.0
+    assert teams(paired) == {"1": {"ada"}, "new": {"eve"}}
+
+
+def test_a_size_does_not_become_smaller_than_a_team(paired: ACourse) -> None:
+    def wrong(size: int, **more: object) -> set[str]:
+        with paired.sessions.begin() as session:
+            one = session.get_one(Assignment, paired.assignment)
+            setting = replace(setting_of(one), team_size=size, **more)
+            return set(SETTINGS.mistakes(session, assignment_target(one), setting))
+
+    assert wrong(1) == wrong(4) == wrong(2, points=0.0) == {"team_size"}
+    assert wrong(3) == set()
+    paired.hand_in("ada")
+    place(paired, "bob", "")
+    assert wrong(1) == {"team_size"}
+
+
+def test_a_teams_submission_is_graded_by_the_rubric_once_for_all(paired: ACourse) -> None:
+    with paired.sessions.begin() as session:
+        change_rubric(session, session.get_one(Assignment, paired.assignment), None, [Criterion("", "Style", 4.0)])
+    public_id = handed_in(paired, "bob")
+    handed_in(paired, "eve")
+    with paired.sessions.begin() as session:
+        one = session.get_one(Assignment, paired.assignment)
+        assert sorted(paper.name for paper in papers(session, one)) == ["ada and bob", "eve"]
+        (criterion,) = criteria_of(one.rubric)
+        submission = session.scalars(select(Submission).where(Submission.public_id == public_id)).one()
+        assert give_points(session, submission, None, Given({criterion.key: 3.0}, {}))
+        assert [paper.graded for paper in papers(session, one) if paper.mates] == [True]
+    assert points(paired) == {"ada": 13.0, "bob": 13.0, "eve": 10.0}
+
+
+def teams(course: ACourse) -> dict[str, set[str]]:
+    with course.sessions.begin() as session:
+        found = teams_in(session, session.get_one(Assignment, course.assignment))
+        return {one.name: {member.name for member in one.members} for one in found}
+
+
+def place(course: ACourse, name: str, team: str) -> None:
+    with course.sessions.begin() as session:
+        on = assignment_target(session.get_one(Assignment, course.assignment), course.person(name))
+        PLACEMENT.carry_out(session, on, None, lambda _: Placement(team=team))
