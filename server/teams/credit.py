@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import ColumnElement, or_, select, union_all
 from sqlalchemy.orm import Session, aliased
@@ -52,6 +52,19 @@ def credited(assignments: Iterable[Assignment]) -> type[Submission]:
         .where(TeamMember.assignment_id.in_(numbers), TeamMember.person_id != Submission.person_id)
     )
     return aliased(Submission, union_all(select(*columns), shared).subquery())
+
+
+def parties(session: Session, assignments: Iterable[Assignment]) -> Mapping[int, int]:
+    """For each student who was in a team of these assignments, the least ID of all whom teams connect with them."""
+    numbers = [one.id for one in assignments if one.team_size > 1]
+    query = select(TeamMember.team_id, TeamMember.person_id).where(TeamMember.assignment_id.in_(numbers))
+    of: dict[int, set[int]] = {}
+    groups: dict[int, set[int]] = {}
+    for team, person in session.execute(query) if numbers else ():
+        joined = groups.get(team, set()) | of.get(person, set()) | {person}
+        groups[team] = joined
+        of.update(dict.fromkeys(joined, joined))
+    return {person: min(group) for person, group in of.items()}
 
 
 def is_for(session: Session, submission: Submission, person: int) -> bool:

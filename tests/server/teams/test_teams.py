@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from threading import Event, Lock
+from typing import Any
 
 import pytest
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
+from bench.copies.authors import kernel
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.acts.act import assignment_target
 from server.assignments.settings import SETTINGS, setting_of
 from server.class_progress.states import State, states_of
+from server.copies.similar import Kind, shared_files, similar, works_of
 from server.courses.models import Accommodation, Assignment, Role
 from server.courses.service import CourseError
 from server.grades.criteria import Criterion, Given, criteria_of
@@ -21,13 +29,15 @@ from server.grades.grade import own_grades
 from server.grades.grading import papers
 from server.grades.losses import students_grades
 from server.grades.rubric import change_rubric, give_points
-from server.submissions.models import Mode, Submission
+from server.submissions.models import ExactCopy, Mode, Submission
 from server.submissions.queries import visible_submission
+from server.submissions.service import SubmissionInput, accept
+from server.teams import queries, service
 from server.teams.models import Team, TeamMember
 from server.teams.placement import PLACEMENT, Placement
 from server.teams.queries import teams_in
 from server.teams.service import join_team, leave_team, make_team
-from tests.server.course import NOW, ACourse
+from tests.server.course import NOW, SUBMITTED, ACourse
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of
@@ -183,7 +193,7 @@ def test_staff_move_a_student_by_page_file_and_api(portal: Portal) -> None:
     ada = course.people["ada"]
     assert portal.client.post(f"{api}/{course.people['bob']}", json={"team": "7"}, headers=head).status_code == 422
     assert portal.client.post(f"{api}/{ada}", json={"team": ""}, headers=head).json == {"changed": True}
-    listed = portal.client.get(api, headers=head).json
+    listed: Any = portal.client.get(api, headers=head).json
     assert listed["teams"][0] == {"name": "7", "members": [course.people["eve"]], "submitted": False}
     assert ina.page(f"{at}/teams.csv") == "\ufeffemail,team\r\nbob@example.edu,8\r\neve@example.edu,7\r\n"
     assert [deed.detail for deed in course.deeds("team.changed")][-1] == {"person": ada, "team": ["7", ""]}
@@ -205,7 +215,7 @@ def test_what_a_team_submitted_stays_its_members_when_staff_move_one(paired: ACo
 
 
 def test_a_size_does_not_become_smaller_than_a_team(paired: ACourse) -> None:
-    def wrong(size: int, **more: object) -> set[str]:
+    def wrong(size: int, **more: Any) -> set[str]:
         with paired.sessions.begin() as session:
             one = session.get_one(Assignment, paired.assignment)
             setting = replace(setting_of(one), team_size=size, **more)
@@ -231,6 +241,94 @@ def test_a_teams_submission_is_graded_by_the_rubric_once_for_all(paired: ACourse
         assert give_points(session, submission, None, Given({criterion.key: 3.0}, {}))
         assert [paper.graded for paper in papers(session, one) if paper.mates] == [True]
     assert points(paired) == {"ada": 13.0, "bob": 13.0, "eve": 10.0}
+
+
+def test_teammates_do_not_copy_from_each_other(paired: ACourse) -> None:
+    def found() -> list[tuple[Kind, set[str]]]:
+        with paired.sessions.begin() as session:
+            one = session.get_one(Assignment, paired.assignment)
+            files = shared_files(session, one)
+            cases = similar(works_of(session, one).works, files, (), percent=50).cases
+            return [(case.kind, {work.name for work in case.works}) for case in cases]
+
+    same = kernel(3).encode()
+    for name in ("ada", "bob"):
+        paired.hand_in(name, source=same)
+    assert found() == []
+    assert paired.rows(select(ExactCopy.submission_id)) == []
+    paired.hand_in("eve", source=same)
+    assert [(kind, len(names)) for kind, names in found()] == [(Kind.FILE, 2)]
+    assert len(paired.rows(select(ExactCopy.submission_id))) == 1
+
+
+def test_two_join_the_last_place_at_once(course: ACourse) -> None:
+    course.change(team_size=2)
+    code = make(course, "ada")
+    names = ("bob", "eve", "dan")
+    for name in names:
+        course.person(name)
+
+    def joined(name: str) -> bool:
+        try:
+            join(course, name, code)
+        except CourseError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(len(names)) as pool:
+        assert sorted(pool.map(joined, names)) == [False, False, True]
+    assert len(course.rows(select(TeamMember.person_id))) == 2
+
+
+@pytest.mark.parametrize("first", ["submit", "join"])
+def test_a_student_joins_before_a_submission_or_not_at_all(course: ACourse, first: str) -> None:
+    """Whichever of both holds the team first, the other waits for it and sees what it did."""
+    course.change(device_class="", team_size=2, points=10.0)
+    code = make(course, "ada")
+    course.person("bob")
+    held, go_on = Event(), Event()
+
+    def hold(_session: Session) -> None:
+        held.set()
+        assert go_on.wait(20)
+
+    def submit() -> None:
+        accept(course.sessions, SubmissionInput(course.people["ada"], course.assignment, SUBMITTED), NOW)
+
+    def joining() -> bool:
+        try:
+            join(course, "bob", code)
+        except CourseError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool, held_after_team(hold):
+        one = pool.submit(submit if first == "submit" else joining)
+        assert held.wait(20)
+        other = pool.submit(joining if first == "submit" else submit)
+        go_on.set()
+        joined = (one if first == "join" else other).result(30)
+        (one if first == "submit" else other).result(30)
+    assert joined == (first == "join")
+    team = course.row(select(Submission.team_id))
+    members = course.rows(select(TeamMember.person_id).where(TeamMember.team_id == team))
+    assert len(members) == (2 if joined else 1)
+
+
+@contextmanager
+def held_after_team(hold: Callable[[Session], None]) -> Iterator[None]:
+    """The first of both that has locked the team waits there."""
+    lock, free = queries.lock_team, Lock()
+
+    def locked(session: Session, team: int) -> None:
+        lock(session, team)
+        if free.acquire(blocking=False):
+            hold(session)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(queries, "lock_team", locked)
+        patch.setattr(service, "lock_team", locked)
+        yield
 
 
 def teams(course: ACourse) -> dict[str, set[str]]:
