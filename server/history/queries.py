@@ -23,7 +23,7 @@ from server.standings.models import Standing
 from server.submissions.counted_submission import Counted, Deadlines, Entry, late_days
 from server.submissions.entries import numbered_entries
 from server.submissions.models import Mode, Submission
-from server.teams.credit import counts_for, teams_of
+from server.teams.credit import counts_for, first_members, teams_of
 
 PAGE = 12
 """Attempts on a page: about a screen."""
@@ -332,7 +332,7 @@ def _judged(session: Session, wanted: Subquery) -> Mapping[int, Row[*tuple[Any, 
 
 def _boards(session: Session, assignment: Assignment, person: int, *, frozen: bool) -> _Boards:
     query = select(Standing.device_class, Standing.job_id, Standing.before_freeze, Standing.listed).where(
-        Standing.assignment_id == assignment.id, Standing.person_id == person
+        Standing.assignment_id == assignment.id, Standing.person_id.in_(first_members(assignment.id, person))
     )
     live: dict[str, int] = {}
     kept: dict[str, int] = {}

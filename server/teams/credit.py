@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import ColumnElement, or_, select, union_all
+from sqlalchemy import ColumnElement, CompoundSelect, func, literal, or_, select, union, union_all
 from sqlalchemy.orm import Session, aliased
 
 from server.courses.models import Assignment
@@ -52,6 +52,27 @@ def credited(assignments: Iterable[Assignment]) -> type[Submission]:
         .where(TeamMember.assignment_id.in_(numbers), TeamMember.person_id != Submission.person_id)
     )
     return aliased(Submission, union_all(select(*columns), shared).subquery())
+
+
+def first_member(assignment: Assignment) -> ColumnElement[int]:
+    """In a query of submissions, who has their line on a leaderboard: the author, or the first member of the team."""
+    if assignment.team_size == 1:
+        return Submission.person_id.expression
+    first = select(func.min(TeamMember.person_id)).where(TeamMember.team_id == Submission.team_id)
+    return func.coalesce(first.correlate(Submission).scalar_subquery(), Submission.person_id)
+
+
+def first_member_of(session: Session, submission: Submission) -> int:
+    """The same for one submission."""
+    return min(people_of(session, submission)) if submission.team_id is not None else submission.person_id
+
+
+def first_members(assignment: int, person: int) -> CompoundSelect[int]:
+    """The person, and the first members of the person's teams at an assignment: who has their lines."""
+    own = aliased(TeamMember)
+    teams = select(own.team_id).where(own.assignment_id == assignment, own.person_id == person)
+    firsts = select(func.min(TeamMember.person_id)).where(TeamMember.team_id.in_(teams)).group_by(TeamMember.team_id)
+    return union(select(literal(person)), firsts)
 
 
 def parties(session: Session, assignments: Iterable[Assignment]) -> Mapping[int, int]:

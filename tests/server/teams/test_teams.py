@@ -29,6 +29,7 @@ from server.grades.grade import own_grades
 from server.grades.grading import papers
 from server.grades.losses import students_grades
 from server.grades.rubric import change_rubric, give_points
+from server.standings.service import board, rebuild, set_listed
 from server.submissions.models import ExactCopy, Mode, Submission
 from server.submissions.queries import visible_submission
 from server.submissions.service import SubmissionInput, accept
@@ -329,6 +330,27 @@ def held_after_team(hold: Callable[[Session], None]) -> Iterator[None]:
         patch.setattr(queries, "lock_team", locked)
         patch.setattr(service, "lock_team", locked)
         yield
+
+
+def test_a_team_is_one_line_with_all_names(paired: ACourse) -> None:
+    def lines(**asked: Any) -> list[str]:
+        with paired.sessions.begin() as session:
+            found = board(session, paired.assignment, "", **asked)
+            assert asked.get("person") != paired.people["bob"] or found.own is not None
+            return [one.name for one in found.rows]
+
+    for name in ("bob", "ada", "eve"):
+        handed_in(paired, name)
+    assert sorted(lines(staff=True)) == ["ada and bob", "eve"]
+    assert len(lines(person=paired.people["bob"])) == 2
+    for listed, count in ((False, 1), (True, 2)):
+        with paired.sessions.begin() as session:
+            set_listed(session, paired.people["bob"], listed=listed)
+        assert len(lines(person=paired.people["eve"])) == count
+        assert len(lines(person=paired.people["bob"])) == count
+    with paired.sessions.begin() as session:
+        rebuild(session, session.get_one(Assignment, paired.assignment))
+    assert sorted(lines(staff=True)) == ["ada and bob", "eve"]
 
 
 def teams(course: ACourse) -> dict[str, set[str]]:
