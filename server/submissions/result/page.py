@@ -120,7 +120,8 @@ class SubmissionPage:
 
     course_zone: the time zone for readers without their own
     limited: whether the number of such submissions is limited, so a started one uses an attempt or a check
-    own: whether it is the reader's; staff: whether the reader is course staff
+    own: whether it is the reader's or their team's; staff: whether the reader is course staff
+    mate: whether another member of the reader's team submitted it
     viewed: whether course staff view the page as the student, and can't submit
     form: the key of the form that sent it; "" for another reader or a program
     status: its progress; asked: what was said about it
@@ -147,6 +148,7 @@ class SubmissionPage:
     person: str
     email: str
     own: bool
+    mate: bool
     staff: bool
     viewed: bool
     mode: Mode
@@ -243,6 +245,7 @@ def read_page(
         person=name,
         email=email,
         own=own,
+        mate=own and submission.person_id != person,
         staff=staff,
         viewed=viewed,
         mode=submission.mode,
