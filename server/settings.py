@@ -18,7 +18,6 @@ REPUBLISH_SECONDS = 10.0
 IN_FLIGHT = 4
 UNDER_WAY = 5
 FREE_MB = 256.0
-INSTALL = "make install"
 
 _ACCESS_LOG = "TILELAB_ACCESS_LOG"
 _METRICS = "TILELAB_METRICS_TOKEN"
@@ -86,7 +85,7 @@ class Settings:
     under_way: unfinished submissions of one student for one assignment
     free_mb: submissions are refused below this free disk space, in MiB, for an SQLite database
     public_url: the portal's address for browsers, such as "https://tilelab.example"; "" for the request's
-    install: the command with which students install `tilelab`
+    install: the command with which students install `tilelab`; "" for the portal's own package
     backups: the folder of backups, if this machine has it
     metrics_token: the token for /metrics; with "" only this machine may read it
     proxies: how many trusted proxies are between browser and portal; each adds to X-Forwarded-For
@@ -105,7 +104,7 @@ class Settings:
     under_way: int = UNDER_WAY
     free_mb: float = FREE_MB
     public_url: str = ""
-    install: str = INSTALL
+    install: str = ""
     backups: Path | None = None
     metrics_token: str = field(default="", repr=False)
     proxies: int = 0
@@ -128,7 +127,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         under_way=int(_number(given, "TILELAB_UNDER_WAY", UNDER_WAY, least=1)),
         free_mb=_number(given, "TILELAB_FREE_MB", FREE_MB, least=0.0),
         public_url=_public_url(given.get(_PUBLIC_URL, "").strip()),
-        install=given.get("TILELAB_INSTALL", "").strip() or INSTALL,
+        install=given.get("TILELAB_INSTALL", "").strip(),
         backups=Path(folder) if (folder := given.get("TILELAB_BACKUPS", "").strip()) else None,
         metrics_token=secret(given, _METRICS) if is_set(given, _METRICS) else "",
         proxies=int(_number(given, "TILELAB_PROXIES", 0, least=0)),

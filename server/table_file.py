@@ -27,6 +27,8 @@ _COMMAS = re.compile(rf"{_CELL}[^,\r\n]*+))(,|{_ENDS}|\Z)")
 _SEMICOLONS = re.compile(rf"{_CELL}[^;\r\n]*+))(;|{_ENDS}|\Z)")
 _TABS = re.compile(rf"{_CELL}[^\t\r\n]*+))(\t|{_ENDS}|\Z)")
 _CELLS = {",": _COMMAS.match, ";": _SEMICOLONS.match, "\t": _TABS.match}
+_BEFORE = re.compile(rf"\N{{ZERO WIDTH NO-BREAK SPACE}}*+(?:(sep=)(.)(?:{_ENDS}))?", re.IGNORECASE)
+"""What stands before the header: a spreadsheet may name the delimiter there."""
 
 
 class Unreadable(ValueError):
@@ -135,7 +137,8 @@ def read_table(text: str, known: Collection[str]) -> Table:
         raise Unreadable("too_large", f"The text is too large. The limit is {MOST_BYTES:,} bytes. Import it in parts.")
     tables: list[Table] = []
     broken: list[Unreadable] = []
-    for delimiter in _CELLS:
+    says = _before(text)[2]
+    for delimiter in (says,) if says in _CELLS else _CELLS:
         try:
             first = next(filled(records(text, delimiter)), None)
         except Unreadable as error:
@@ -150,8 +153,9 @@ def read_table(text: str, known: Collection[str]) -> Table:
 
 def records(text: str, delimiter: str) -> Iterator[Record]:
     """All rows, also empty ones; raises Unreadable at the first broken one."""
-    cell_at, line, rows, count = _CELLS[delimiter], 1, 0, 0
-    position = len(text) - len(text.lstrip("\N{ZERO WIDTH NO-BREAK SPACE}"))
+    before = _before(text)
+    cell_at, line, rows, count = _CELLS[delimiter], 2 if before[1] else 1, 0, 0
+    position = before.end()
     while position < len(text):
         cells: list[Cell] = []
         end, first = delimiter, position
@@ -172,6 +176,12 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
             raise Unreadable("too_long", f"The file has more than {MOST_ROWS:,} lines or {MOST_CELLS:,} cells.", line)
         yield Record(line, cells)
         line += sum(1 for _ in _END.finditer(text, first, position))
+
+
+def _before(text: str) -> re.Match[str]:
+    found = _BEFORE.match(text)
+    assert found is not None  # it may be empty
+    return found
 
 
 def filled(rows: Iterable[Record]) -> Iterator[Record]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -79,17 +79,16 @@ def _email(text: str) -> str:
 
 
 _ONE = "/extension-requests/<int(max=9007199254740991):number>"
-_WAYS = (("", "Choose"), ("grant", "Grant"), ("refuse", "Refuse"))
+_WAYS = (("grant", "Grant"), ("refuse", "Refuse"))
 
 
 @dataclass(frozen=True, slots=True)
 class ExtensionRequestPage:
-    """One request. deadline: the student's present one, None for none; ways: the answers to choose from."""
+    """One request. deadline: the student's present one, None for none."""
 
     desk: Desk
     request: ExtensionRequest
     deadline: datetime | None
-    ways: Sequence[tuple[str, str]]
     form: Form
     zone: str
 
@@ -108,7 +107,7 @@ def answer_extension_request(slug: str, number: int) -> Response | tuple[str, in
     """Grant or refuse a request."""
     course = instructor_of(slug)
     form = sent("way", "until", "answer")
-    form.choose("way", _WAYS[1:])
+    form.choose("way", _WAYS)
     with mistakes_noted(form, "answer"), site().sessions.begin() as session:
         found = _request(session, course, number)
         name = found.assignment.slug
@@ -133,7 +132,6 @@ def _request_page(course: Membership, number: int, form: Form) -> str:
             desk_of(course, "assignment"),
             found,
             deadline_of(session, found.assignment, found.person_id),
-            _WAYS,
             form,
             zone.key,
         )

@@ -127,6 +127,7 @@ class Grade:
     held: whether the student doesn't see the points yet
     extended: whether the student has an extension or an accommodation
     rubric: the points by the rubric; None for none yet; rubric_most: the rubric's most points, 0 without a rubric
+    closes_at: when the assignment closes for the student; None for never
     """
 
     counted: Counted | None = None
@@ -136,6 +137,7 @@ class Grade:
     extended: bool = False
     rubric: float | None = None
     rubric_most: float = 0.0
+    closes_at: datetime | None = None
 
     def worth_of(self, found: Counted) -> Worth:
         """The points of a submission if it counts, with those by the rubric."""
@@ -182,13 +184,14 @@ def grade_from(
     assignment: Assignment, decided: Decisions, entries: Iterable[Entry], rubric: RubricGrade | None = None
 ) -> Grade:
     """Compute one person's grade from the person's submissions. rubric: what course staff gave by the rubric."""
-    correction = decided.correction
+    correction, deadlines = decided.correction, decided.deadlines(assignment)
     grade = Grade(
-        counted(assignment, decided.deadlines(assignment), entries),
+        counted(assignment, deadlines, entries),
         held=assignment.grades_held,
         extended=decided.extension is not None or decided.accommodation is not None,
         rubric=rubric_points(assignment.rubric, given_in(rubric)),
         rubric_most=most_of(assignment.rubric),
+        closes_at=deadlines.closes_at,
     )
     if correction is None:
         return grade

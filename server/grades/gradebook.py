@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated
 
 from sqlalchemy import Select, bindparam, exists, func, select
@@ -15,10 +16,10 @@ from kernels.wording import rounded_points
 from server.courses.models import Assignment, Correction, Membership, Role
 from server.courses.service import assignments_for
 from server.fields import Text
-from server.grades.grade import Grade, grades
+from server.grades.grade import Decisions, Grade, grades
 from server.grades.points import NOT_GRADED
 from server.roster.service import SEARCHED, Member, Wanted, roster
-from server.submissions.models import Submission
+from server.submissions.models import Mode, Submission
 from server.teams.credit import credited
 
 BEFORE, TOTAL, WHY, LAST = ("email", "name", "section"), "total", "why", "student_id"
@@ -45,14 +46,21 @@ class GradesCriteria:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A student's result for an assignment. tries: all submissions and checks."""
+    """A student's result for an assignment. tries: all submissions and checks; submitted: without the checks."""
 
     grade: Grade
     tries: int
+    submitted: int = 0
 
     @property
     def points(self) -> float:
         return self.grade.points or 0.0
+
+    def missed(self, now: datetime) -> bool:
+        """Whether the assignment closed for the student, who submitted nothing."""
+        grade = self.grade
+        closed = grade.closes_at is not None and grade.closes_at < now
+        return closed and not self.submitted and grade.points is None and not grade.excused
 
     @property
     def shown(self) -> str:
@@ -119,7 +127,8 @@ def gradebook(
     assignments = _columns(session, course_id, slugs)
     tries = _tries(session, assignments, people)
     worth = grades(session, assignments, people)
-    lines = (_line(member, assignments, worth, tries) for member in shown)
+    nothing = {one.id: Grade(closes_at=Decisions().deadlines(one).closes_at) for one in assignments}
+    lines = (_line(member, assignments, nothing, worth, tries) for member in shown)
     return Gradebook(tuple(assignments), tuple(lines))
 
 
@@ -221,28 +230,33 @@ def _scored(session: Session, practice: Sequence[int]) -> set[int]:
     return set(session.scalars(query))
 
 
-def _tries(session: Session, assignments: Sequence[Assignment], people: Select[int]) -> Mapping[int, Mapping[int, int]]:
-    """The number of submissions and checks, by assignment and person."""
+_Tries = Mapping[int, Mapping[int, tuple[int, int]]]
+"""The number of submissions and checks, and of submissions, by assignment and person."""
+
+
+def _tries(session: Session, assignments: Sequence[Assignment], people: Select[int]) -> _Tries:
     one = credited(assignments)
+    submitted = func.count().filter(one.mode == Mode.RANK)
     query = (
-        select(one.assignment_id, one.person_id, func.count())
+        select(one.assignment_id, one.person_id, func.count(), submitted)
         .where(one.assignment_id.in_([each.id for each in assignments]), one.person_id.in_(people))
         .group_by(one.assignment_id, one.person_id)
     )
-    found: dict[int, dict[int, int]] = defaultdict(dict)
-    for assignment, person, count in session.execute(query):
-        found[assignment][person] = count
+    found: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
+    for assignment, person, *counts in session.execute(query):
+        found[assignment][person] = (counts[0], counts[1])
     return found
 
 
 def _line(
     member: Member,
     assignments: Sequence[Assignment],
+    nothing: Mapping[int, Grade],
     worth: Mapping[int, Mapping[int, Grade]],
-    tries: Mapping[int, Mapping[int, int]],
+    tries: _Tries,
 ) -> Line:
     cells = tuple(
-        Cell(worth[one.id].get(member.person_id, Grade()), tries.get(one.id, {}).get(member.person_id, 0))
+        Cell(worth[one.id].get(member.person_id, nothing[one.id]), *tries.get(one.id, {}).get(member.person_id, (0, 0)))
         for one in assignments
     )
     most = sum(one.most_points for one, cell in zip(assignments, cells, strict=True) if not cell.grade.excused)

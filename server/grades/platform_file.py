@@ -7,11 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from itertools import islice
 
 from server.courses.models import Assignment
 from server.grades.grade import Grade
+from server.grades.gradebook import Cell as StudentCell
 from server.grades.gradebook import Gradebook, Line, number
 from server.roster.csv_file import PERSON, cell_at, email_of, left_out
 from server.roster.service import Member
@@ -107,11 +109,13 @@ class Outcome(StrEnum):
     """What happens to a student's cell.
 
     filled: was empty; changed: the file has another value; by_hand: excused, which the platform's files can't say
+    missed: closed without a submission, and gets 0 points
     no_grade, held: stays as it is, like by_hand
     """
 
     FILLED = "filled"
     CHANGED = "changed"
+    MISSED = "missed"
     SAME = "same"
     NO_GRADE = "no grade yet"
     HELD = "held back"
@@ -170,15 +174,22 @@ def read_platform_file(source: Source) -> PlatformFile:
 
 
 def fill(
-    file: PlatformFile, book: Gradebook, chosen: Mapping[int, int], *, domain: str = "", held: bool = False
+    file: PlatformFile,
+    book: Gradebook,
+    chosen: Mapping[int, int],
+    *,
+    domain: str = "",
+    held: bool = False,
+    missed_at: datetime | None = None,
 ) -> Filled:
     """Fill in the grades.
 
     chosen: columns by the assignments' IDs
     domain: of the emails that begin with a login; "" for none
     held: whether to fill in grades that are held back, too
+    missed_at: now, to fill in 0 for whoever submitted nothing before the assignment closed; None to leave these cells
     """
-    filling = _Filling(file, chosen, held)
+    filling = _Filling(file, chosen, held, missed_at)
     lines = {line.member.person_id: line for line in book.lines}
     find = _finder([line.member for line in book.lines], domain)
     try:
@@ -202,6 +213,7 @@ class _Filling:
     file: PlatformFile
     chosen: Mapping[int, int]
     held: bool
+    missed_at: datetime | None
     comma: bool = False
     cells: list[FilledCell] = field(default_factory=list)
     edits: list[tuple[Cell, str]] = field(default_factory=list)
@@ -222,31 +234,34 @@ class _Filling:
             return
         for one, cell in zip(assignments, line.cells, strict=True):
             if one.id in self.chosen:
-                self._fill(record, self.chosen[one.id], one, line.member, cell.grade)
+                self._fill(record, self.chosen[one.id], one, line.member, cell)
 
-    def _fill(self, record: Record, place: int, one: Assignment, member: Member, grade: Grade) -> None:
+    def _fill(self, record: Record, place: int, one: Assignment, member: Member, student: StudentCell) -> None:
         if place >= len(record.cells):
             heading = self.file.table.header[place]
             text = f"The line ends before the column “{heading}”."
             self.problems.append(Problem(record.line, text, heading, "cells"))
             return
         was = record.cells[place].value.strip()
-        outcome, now = _outcome(grade, was, self.file.platform, held=self.held)
+        missed = self.missed_at is not None and student.missed(self.missed_at)
+        outcome, now = _outcome(student.grade, was, self.file.platform, held=self.held, missed=missed)
         if outcome in _WRITTEN:
             now = now.replace(".", ",") if self.comma else now
             self.edits.append((record.cells[place], now))
         self.cells.append(FilledCell(record.line, member, one, outcome, was, now))
 
 
-_WRITTEN = frozenset({Outcome.FILLED, Outcome.CHANGED})
+_WRITTEN = frozenset({Outcome.FILLED, Outcome.CHANGED, Outcome.MISSED})
 
 
-def _outcome(grade: Grade, was: str, platform: Platform, *, held: bool) -> tuple[Outcome, str]:
-    """What happens to a cell, and its text then."""
+def _outcome(grade: Grade, was: str, platform: Platform, *, held: bool, missed: bool) -> tuple[Outcome, str]:
+    """What happens to a cell, and its text then. missed: whether to write 0."""
     if grade.held and not held:
         return Outcome.HELD, was
     if grade.excused and not platform.excused:
         return Outcome.BY_HAND, was
+    if missed and was in _NOTHING:
+        return Outcome.MISSED, "0"
     if grade.points is None and not grade.excused:
         return Outcome.NO_GRADE, was
     now = platform.excused if grade.excused else str(number(grade.points or 0.0))

@@ -9,6 +9,7 @@ from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 from flask import Response, render_template, request
 
@@ -84,7 +85,7 @@ def download_filled(slug: str) -> Response | str | tuple[str, int]:
 
 def _page(course: Membership) -> FillPage:
     """Read the file and the choices that a form sent."""
-    form = filled({name: request.form.get(name, "") for name in ("domain", "held", "filename")})
+    form = filled({name: request.form.get(name, "") for name in ("domain", "held", "missed", "filename")})
     desk = desk_of(course, "grades")
     try:
         content = _content(form)
@@ -96,7 +97,8 @@ def _page(course: Membership) -> FillPage:
     with site().readers.begin() as session:
         book = gradebook(session, course.course_id)
         chosen = _chosen(form, file, book.assignments)
-        done = fill(file, book, chosen, domain=domain, held=form.checked("held"))
+        missed_at = datetime.now(UTC) if form.checked("missed") else None
+        done = fill(file, book, chosen, domain=domain, held=form.checked("held"), missed_at=missed_at)
     return FillPage(desk, form, file, book.assignments, done, chosen, b64encode(zlib.compress(content)).decode())
 
 

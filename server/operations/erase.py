@@ -89,6 +89,9 @@ _LOOKED_AT = tuple(
         RubricGrade,
         LookedAtPair,
         SavedComment,
+        Extension,
+        Correction,
+        Accommodation,
     )
 )
 
@@ -96,32 +99,35 @@ _LOOKED_AT = tuple(
 def erase_mentions(session: Session, names: Sequence[str]) -> None:
     """Remove these names from the audit log, experiments and staged regrades; the rest of their texts stays."""
     for columns in _REPLACED:
-        for key, identity, found in _found(session, columns, names):
-            session.execute(update(key.table).where(key == identity).values(found))
+        for table, identity, found in _found(session, columns, names):
+            keys = zip(table.primary_key.columns, identity, strict=True)
+            session.execute(update(table).where(*(key == value for key, value in keys)).values(found))
 
 
 def mentions(session: Session, names: Sequence[str]) -> list[str]:
     """Where else one of these names occurs, such as "courses.title of 3"."""
     return [
-        f"{key.table.name}.{name} of {identity}"
+        f"{table.name}.{name} of {'/'.join(map(str, identity))}"
         for columns in _LOOKED_AT
-        for key, identity, found in _found(session, columns, names)
+        for table, identity, found in _found(session, columns, names)
         for name in found
     ]
 
 
 def _found(
     session: Session, columns: Sequence[Column[Any]], names: Sequence[str]
-) -> Iterator[tuple[Column[Any], Any, dict[str, Any]]]:
-    """Rows that contain a name as a whole word: key column, key, and the texts without the name."""
+) -> Iterator[tuple[Table, tuple[Any, ...], dict[str, Any]]]:
+    """Rows that contain a name as a whole word: table, primary key, and the texts without the name."""
     words = "|".join(re.escape(name) for name in names if name)
     pattern = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
-    key = columns[0].table.primary_key.columns[0]
-    for identity, *values in session.execute(select(key, *columns)).all():
+    table = columns[0].table
+    keys = list(table.primary_key.columns)
+    for row in session.execute(select(*keys, *columns)).all():
+        identity, values = row[: len(keys)], row[len(keys) :]
         pairs = ((column.name, value, _without(value, pattern)) for column, value in zip(columns, values, strict=True))
         found = {name: without for name, value, without in pairs if without != value}
         if found:
-            yield key, identity, found
+            yield table, identity, found
 
 
 def _without(value: Any, pattern: re.Pattern[str]) -> Any:

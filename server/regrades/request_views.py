@@ -85,12 +85,7 @@ def _student_page(public_id: str, form: Form) -> str:
 
 _MOST = 50
 _ONE = "/requests/<int(max=9007199254740991):number>"
-_WAYS = (
-    ("", "Choose"),
-    ("regrade", "Grant: regrade and preview"),
-    ("points", "Grant: set the points"),
-    ("refuse", "Refuse"),
-)
+_WAYS = ("points", "regrade", "refuse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +100,11 @@ class RequestsPage:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPage:
-    """One request with the student's present grade. ways: the answers to choose from."""
+    """One request with the student's present grade."""
 
     desk: Desk
     request: RegradeRequest
     grade: Grade
-    ways: Sequence[tuple[str, str]]
     form: Form
 
 
@@ -136,13 +130,17 @@ def answer_one_request(slug: str, number: int) -> Response | tuple[str, int]:
     """Grant or refuse a request."""
     course = staff_of(slug)
     form = sent("way", "points", "answer")
-    form.choose("way", _ways(course)[1:])
+    form.choose("way", ((way, way) for way in _WAYS if course.is_instructor or way != "points"))
     points = form.number("points") if form["way"] == "points" else 0.0
     if form["way"] == "points" and not form["points"]:
         form.mistake("points", "Enter the points.")
     if form.right:
         with mistakes_noted(form, "answer"), site().sessions.begin() as session:
-            _answer(session, _request(session, course, number), form, points)
+            found = _request(session, course, number)
+            assignment = found.submission.assignment.slug
+            _answer(session, found, form, points)
+    if form.right and form["way"] == "regrade":
+        return back("staff.show_staged", slug, "request-answered", assignment=assignment)
     if form.right:
         return back("staff.show_requests", slug, "request-answered")
     return _staff_page(course, number, form), 422
@@ -158,16 +156,12 @@ def _answer(session: Session, found: RegradeRequest, form: Form, points: float) 
         grant_points(session, found, actor, answer, points, confirmed())
 
 
-def _ways(course: Membership) -> list[tuple[str, str]]:
-    return [way for way in _WAYS if course.is_instructor or way[0] != "points"]
-
-
 def _staff_page(course: Membership, number: int, form: Form) -> str:
     with site().readers.begin() as session:
         found = _request(session, course, number)
         person = found.submission.person_id
         grade = students_grades(session, found.submission.assignment, person).get(person, Grade())
-        page = AnswerPage(desk_of(course, "questions"), found, grade, _ways(course), form)
+        page = AnswerPage(desk_of(course, "questions"), found, grade, form)
         return render_template("regrades/staff_request.html", page=page)
 
 

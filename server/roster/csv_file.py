@@ -18,6 +18,7 @@ MOST_LINES = 3_000
 LONGEST_SECTION = 60
 _LONGEST_NAME = 200
 _MOST_PROBLEMS = 100
+_MOST_CHOICES = 100
 
 PERSON: Mapping[str, Sequence[str]] = {
     "email": ("email", "email address", "e-mail", "e-mail address", "e-mail-adresse", "mail"),
@@ -54,8 +55,19 @@ _DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+")
 _PREVIEW = "_previewuser"
 """The end of a login that Blackboard makes for an instructor's preview."""
 
+NOTHING_CHOSEN: Mapping[str, str] = {}
+
 _Wrong = list[tuple[str, str, str]]
 """A line's mistakes: column, code and text."""
+
+
+class UnknownColumns(Unreadable):
+    """The header doesn't show who the people are. columns: the header's, to choose from; none if it is no header."""
+
+    def __init__(self, code: str, text: str, header: Sequence[str]) -> None:
+        super().__init__(code, text)
+        names = [name for name in header if 0 < len(name) <= _LONGEST_NAME]
+        self.columns = [] if any("@" in name for name in header) else names[:_MOST_CHOICES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +126,15 @@ class Lines:
     problems: Sequence[Problem]
 
 
-def read_roster(text: str, domain: str = "") -> Read:
+def read_roster(text: str, domain: str = "", chosen: Mapping[str, str] = NOTHING_CHOSEN) -> Read:
     """Read a whole file; raises Unreadable if the header is missing or invalid.
 
     domain: of the emails that begin with a login, as from `domain_of`; "" for none
+    chosen: the names of columns that a person chose, by their keys in PERSON
     """
-    table = read_table(text, {name for names in PERSON.values() for name in names})
-    places = table.places(PERSON)
+    columns = {**PERSON, **{key: (name.lower(),) for key, name in chosen.items()}}
+    table = read_table(text, {name for names in columns.values() for name in names})
+    places = table.places(columns)
     _check_header(table, places)
     found = read_lines(table, places)
     has_emails = "email" in places or ("login" in places and bool(domain))
@@ -198,10 +212,12 @@ def one_line(text: str) -> str:
 
 def _check_header(table: Table, places: Mapping[str, int]) -> None:
     if not places.keys() & {"email", "login", "student_id"}:
-        raise Unreadable("no_person", f"The first line must name the columns, such as {','.join(COLUMNS)}.")
+        text = f"The first line must name the columns, such as {','.join(COLUMNS)}."
+        raise UnknownColumns("no_person", text, table.header)
     if not places.keys() & {"name", "sorted", "first", "last"}:
         text = f"There is no column “name”. The file has {named(table.header)}. "
-        raise Unreadable("no_name", text + "The first line must name the columns, such as email,name.")
+        text += "The first line must name the columns, such as email,name."
+        raise UnknownColumns("no_name", text, table.header)
 
 
 @dataclass(slots=True)

@@ -136,8 +136,10 @@ def stop_viewing(slug: str) -> Response:
     """End the view as a student."""
     course = staff_of(slug)
     with site().sessions.begin() as session:
-        end_view(session, course.course_id, acting(session), viewer().session_id)
-    return back("staff.show_roster", slug, "view-ended")
+        person = end_view(session, course.course_id, acting(session), viewer().session_id)
+    if person is None:
+        return back("staff.show_roster", slug, "view-ended")
+    return back("staff.show_student", slug, "view-ended", person=person)
 
 
 def _page(course: Membership, person: int, form: Form, time_form: Form | None = None) -> str:

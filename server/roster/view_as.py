@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from server.accounts import browser_sessions
 from server.accounts.access import Viewer, Viewing
 from server.accounts.browser_sessions import SignedIn
-from server.accounts.models import Person
+from server.accounts.models import BrowserSession, Person
 from server.audit.service import note
 from server.courses.models import Course, Role
 from server.courses.service import CourseError, is_staff, role_in
@@ -40,10 +40,12 @@ def begin_view(session: Session, course_id: int, actor: Person, session_id: int,
     note(session, actor, "member.viewed_as", f"person {person_id}", course_id=course_id)
 
 
-def end_view(session: Session, course_id: int, actor: Person, session_id: int) -> None:
-    """End the view."""
+def end_view(session: Session, course_id: int, actor: Person, session_id: int) -> int | None:
+    """End the view; returns the student's ID, if still a student here."""
+    viewed = session.scalar(select(BrowserSession.viewing_id).where(BrowserSession.id == session_id))
     browser_sessions.view_as(session, session_id, None, None)
     note(session, actor, "member.view_ended", f"person {actor.id}", course_id=course_id)
+    return viewed if viewed is not None and _student(session, course_id, viewed) is not None else None
 
 
 def view_as(session: Session, found: SignedIn) -> tuple[Viewer, bool] | None:

@@ -26,7 +26,7 @@ from server.enrolment.authority import barriers
 from server.enrolment.course_invitations import invitations_in, withdraw
 from server.http.forms import Form, filled, sent
 from server.http.site import site, site_address
-from server.roster.csv_file import MOST_LINES, Read, domain_of, read_roster
+from server.roster.csv_file import MOST_LINES, Read, UnknownColumns, domain_of, read_roster
 from server.roster.invitations import HandedOut, hand_out, invite_all, mail_all
 from server.roster.members import CHANGE, DROP, RESTORE, ROLES
 from server.roster.plan import Plan, carry_out, make_plan
@@ -266,13 +266,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ImportPage:
-    """plan: the changes; None before a file is sent. read: the file's content."""
+    """What a file would change.
+
+    plan: the changes; None before a file is sent
+    read: the file's content
+    columns: names to choose from, if the file doesn't show which column has the emails or the names
+    """
 
     desk: Desk
     form: Form
     plan: Plan | None = None
     read: Read | None = None
     outdated: bool = False
+    columns: Sequence[str] = ()
 
 
 @staff.get("/roster/import")
@@ -285,9 +291,9 @@ def import_roster(slug: str) -> str:
 def preview_roster(slug: str) -> str | tuple[str, int]:
     """Preview the file's changes; changes nothing."""
     course = instructor_of(slug)
-    form, read = _sent_roster()
+    form, read, columns = _sent_roster()
     if read is None:
-        return _import_page(ImportPage(desk_of(course, "roster"), form)), 422
+        return _import_page(ImportPage(desk_of(course, "roster"), form, columns=columns)), 422
     return show_preview(course, form, read)
 
 
@@ -295,9 +301,9 @@ def preview_roster(slug: str) -> str | tuple[str, int]:
 def apply_roster(slug: str) -> str | Response | tuple[str, int]:
     """Apply the previewed changes; if the course changed meanwhile, show a new preview instead."""
     course = instructor_of(slug)
-    form, read = _sent_roster()
+    form, read, columns = _sent_roster()
     if read is None:
-        return _import_page(ImportPage(desk_of(course, "roster"), form)), 422
+        return _import_page(ImportPage(desk_of(course, "roster"), form, columns=columns)), 422
     with site().sessions.begin() as session:
         hold_course(session, course.course_id)
         row = the_course(session, course)
@@ -322,15 +328,25 @@ def show_preview(course: Membership, form: Form, read: Read, *, outdated: bool =
     return (page, 422) if plan.problems else (page, 409) if outdated else page
 
 
-def _sent_roster() -> tuple[Form, Read | None]:
-    form = filled({name: request.form.get(name, "") for name in ("text", "drop", "domain")})
-    domain = ""
+def _sent_roster() -> tuple[Form, Read | None, Sequence[str]]:
+    """The form, the roster, and the columns to choose from if it couldn't be read without that."""
+    form = filled({name: request.form.get(name, "") for name in ("text", "drop", "domain", "email", "name")})
+    chosen = {key: form[key] for key in ("email", "name") if form[key]}
+    domain, columns = "", list[str]()
+
+    def read(text: str) -> Read:
+        try:
+            return read_roster(text, domain, chosen)
+        except UnknownColumns as error:
+            columns.extend(error.columns)
+            raise
+
     try:
         domain = domain_of(form["domain"])
     except Unreadable as error:
         form.mistake("domain", str(error))
-    read = sent_table(form, lambda text: read_roster(text, domain))
-    return form, read if form.right else None
+    found = sent_table(form, read)
+    return form, found if form.right else None, columns
 
 
 def sent_table(form: Form, read: Callable[[str], T]) -> T | None:
@@ -356,4 +372,5 @@ def sent_file() -> bytes:
 
 def _import_page(page: ImportPage) -> str:
     roles = ", ".join(role.value for role in Role)
-    return render_template("roster/import.html", page=page, roles=roles, most=MOST_LINES)
+    offered = [("", "Recognized, or not in the file"), *((name, name) for name in page.columns)]
+    return render_template("roster/import.html", page=page, roles=roles, most=MOST_LINES, columns=offered)

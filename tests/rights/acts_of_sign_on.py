@@ -83,8 +83,10 @@ def connect(stage: Stage) -> Deed:
     kept = client.get_cookie(name)
     assert kept is not None
     carried.set_cookie(name, kept.decoded_value)
-    answer = _answered(stage, carried, address, key.agent, email_of(key.agent), True)
-    deed = stage.answered(Deed("connect"), victim, answer)
+    # An attempt that its owner moved to another browser may show the owner's email there.
+    email = email_of(key.agent)
+    answer = _answered(stage, carried, address, key.agent, email, True)
+    deed = stage.answered(Deed("connect"), victim, answer, email=email)
     deed.accepted = "notice=connected" in answer.headers.get("Location", "")
     if deed.accepted:
         if not known or victim is not key:

@@ -89,7 +89,11 @@ class Law:
                 yield f"{deed.act} changed {what} of {was.email}"
             return
         may = deed.by is not None and self.may_change(before, deed.by, person)
-        if not may or what - {"password", "sessions", "tokens", "links"}:
+        past = self.pasts[person]
+        if deed.act == "import" and past.first_use is None and not past.has_password:
+            # A roster's file corrects the name of an account that nobody used.
+            what = what - {"name"}
+        if what and (not may or what - {"password", "sessions", "tokens", "links"}):
             yield f"{deed.act} by {deed.by} changed {sorted(what)} of {was.email}"
 
 

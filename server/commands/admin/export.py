@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -128,10 +129,11 @@ def sources(session: Session, name: str, to: Path, every: bool) -> Answer:
 @click.option("--column", "columns", multiple=True, metavar="ASSIGNMENT=HEADING", help="An assignment's column.")
 @click.option("--domain", default="", help="Domain of the logins, for a file without emails.")
 @click.option("--held", is_flag=True, help="Include grades that are held back.")
+@click.option("--missed", is_flag=True, help="Write 0 for assignments that closed without a submission.")
 @answering()
 @in_session
 def fill(
-    session: Session, course: str, file: Path, to: Path, columns: tuple[str, ...], domain: str, held: bool
+    session: Session, course: str, file: Path, to: Path, columns: tuple[str, ...], domain: str, held: bool, missed: bool
 ) -> Answer:
     """Fill the grades of COURSE into FILE, a gradebook that a learning platform exported, and write it to TO.
 
@@ -147,7 +149,10 @@ def fill(
     book = gradebook(session, found.id)
     try:
         given = read_platform_file(read_file(file))
-        filled = fill_in(given, book, _chosen(given, book, columns), domain=domain_of(domain), held=held)
+        filled = fill_in(
+            given, book, _chosen(given, book, columns), domain=domain_of(domain), held=held,
+            missed_at=datetime.now(UTC) if missed else None,
+        )  # fmt: skip
     except Unreadable as error:
         raise WrongUse(f"{file}: {f'line {error.line}: ' if error.line else ''}{error}") from error
     if not filled.problems:

@@ -194,8 +194,10 @@ def test_a_name_that_stands_elsewhere_is_shown(made: Sessions) -> None:
     course = full_course(made)
     with made.begin() as session:
         session.get_one(Course, course.course).title = "GPU, by Ada Lovelace"
+    course.correct("joe", excused=True, reason="Worked with Ada Lovelace")
     done = erase_person(made, course.person("ada"))
-    assert done.left == [f"courses.title of {course.course}"]
+    joe = course.person("joe")
+    assert done.left == [f"courses.title of {course.course}", f"corrections.reason of {course.assignment}/{joe}"]
     assert "courses.title" in done.text()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from sqlalchemy import update
 from werkzeug.test import TestResponse
 
 from kernels.verdict import Verdict
-from server.courses.models import Correction, Membership
+from server.courses.models import Assignment, Correction, Membership
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient
@@ -127,6 +128,20 @@ def test_each_cell_that_stays_is_named_with_its_reason(portal: Portal, tom: Brow
     preview = previewed(tom, moodle.encode())
     assert outcomes(preview.text) == {"changed": 1, "excused": 1, "absent": 2}
     assert downloaded(tom, preview).data == moodle.replace("3,5", "7,5").encode()
+
+
+def test_a_missed_assignment_gets_0_where_staff_want_it(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    course.person("eve")
+    file = b"Email;Tiled\nada@example.edu;\nbob@example.edu;\neve@example.edu;\n"
+    assert outcomes(previewed(tom, file, missed="yes").text) == {"filled": 1, "no grade yet": 2}, "still open"
+    with course.sessions.begin() as session:
+        session.execute(update(Assignment).values(closes_at=datetime.now(UTC) - timedelta(days=1)))
+    course.extend("eve", closes_at=datetime.now(UTC) + timedelta(days=1))
+    assert outcomes(previewed(tom, file).text) == {"filled": 1, "no grade yet": 2}
+    preview = previewed(tom, file, missed="yes")
+    assert outcomes(preview.text) == {"filled": 1, "missed": 1, "no grade yet": 1}
+    assert b"bob@example.edu;0\neve@example.edu;\n" in downloaded(tom, preview).data
 
 
 def test_a_column_is_chosen_by_hand(portal: Portal, tom: BrowserClient) -> None:

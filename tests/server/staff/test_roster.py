@@ -252,6 +252,18 @@ def test_a_file_that_names_nobody_drops_nobody(portal: Portal, ina: BrowserClien
     assert "<h3>1 " in page, "asks before it drops one"
 
 
+def test_columns_with_other_names_are_chosen(portal: Portal, ina: BrowserClient) -> None:
+    text = "Kontakt;Person\nada@example.edu;Ada L.\n"
+    status, page = preview(ina, text)
+    assert status == 422
+    assert re.findall(r'<option value="(\w*)"', page) == ["", "Kontakt", "Person"] * 2
+    _, page = preview(ina, text, email="Kontakt", name="Person")
+    assert ina.post_form(f"{ROSTER}/apply", **carried(page)).status_code == 303
+    assert memberships(portal)["ada@example.edu"] == (Role.STUDENT.value, "", False)
+    _, page = preview(ina, "eve@example.edu,Eve\nada@example.edu,Ada")
+    assert "<option" not in page, "the first line has a person, and no names of columns"
+
+
 @ON_POSTGRESQL
 def test_a_large_file_takes_few_statements(portal: Portal, ina: BrowserClient) -> None:
     engine: Engine = portal.app.extensions["tilelab"].engine

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from sqlalchemy import delete, select
@@ -13,6 +17,7 @@ from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.accounts.zones import OF_COURSE
+from server.assignments.command_package import FILE
 from server.courses.models import Assignment, ExerciseFile, Membership, Role
 from server.exercises.stored import installed_content, keep
 from server.http.numbers import day, deadline
@@ -153,6 +158,27 @@ def test_the_command_line_has_its_page(portal: Portal, ada: BrowserClient):
     way = f"{HOME}command-line"
     assert "tilelab submit my.cu --assignment gpu/tiled --check --wait" in ada.page(way)
     assert f'href="{way}?assignment=tiled"' in ada.page(PAGE)
+
+
+@ON_SQLITE
+def test_the_command_is_installed_from_the_portal(portal: Portal, tmp_path: Path) -> None:
+    answer = portal.app.test_client().get(f"/install/{FILE}")
+    (tmp_path / FILE).write_bytes(answer.data)
+    to = tmp_path / "installed"
+    install = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", to, tmp_path / FILE)
+    subprocess.run([sys.executable, *install], check=True, capture_output=True)
+    assert not [path for path in to.rglob("solution.cu") if b"__global__" in path.read_bytes()]
+    assert not {"server", "migrations"} & {path.name for path in to.iterdir()}
+
+    def tilelab(*words: str) -> subprocess.CompletedProcess[bytes]:
+        env = {"PYTHONPATH": str(to), "HOME": str(tmp_path)}
+        command = [sys.executable, "-P", str(to / "bin/tilelab"), *words]
+        return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, check=False)
+
+    (tmp_path / "my.cu").write_bytes(tilelab("exercises", "tiled", "--starter").stdout)
+    graded = tilelab("grade", "my.cu", "--json")
+    assert graded.returncode == 1, graded.stderr
+    assert json.loads(graded.stdout)["verdict"] == "out_of_bounds"
 
 
 def test_a_deadline_is_written_as_people_say_it(portal: Portal):

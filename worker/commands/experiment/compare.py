@@ -48,21 +48,21 @@ def compare(first: Path, second: Path, name: str | None, output: Path | None) ->
         raise WrongUse(f"{first} and {second} have no point in common.")
     if output is not None:
         _draw(output, one, other, what)
+    unlike = unlike_text(one.results, other.results, (one.manifest.exercise.name, other.manifest.exercise.name))
     data = {
         "quantity": what.name,
         "basis": what.basis.value,
         "ratio": found.ratio,
         "interval": found.interval,
         "differs": found.differs,
+        "unlike": unlike,
         "pairs": [{**to_plain(pair), "differs": pair.differs} for pair in found.pairs],
     }
-    exercises = one.manifest.exercise.name, other.manifest.exercise.name
-    unlike = safe(unlike_text(one.results, other.results, exercises))
 
     def text() -> str:
         style = style_of(sys.stdout)
         said = comparison_text(found, (str(first), str(second)), style)
-        return "\n".join((said, *(style.wrap(unlike) if unlike else ())))
+        return "\n".join((said, *(style.wrap(safe(unlike)) if unlike else ())))
 
     return Answer(data, text)
 
