@@ -108,6 +108,14 @@ def remove_members(session: Session, team: Team, people: Iterable[int]) -> None:
     session.flush()
 
 
+def leave_open_teams(session: Session, person: int) -> None:
+    """Remove a person from all teams that haven't submitted, so that others can have the place."""
+    query = select(Team).join(TeamMember, TeamMember.team_id == Team.id)
+    open_ones = query.where(TeamMember.person_id == person, TeamMember.left_at.is_(None), ~submitted(Team.id))
+    for team in session.scalars(open_ones.order_by(Team.id).with_for_update(key_share=True, of=Team)).all():
+        remove_members(session, team, [person])
+
+
 def _note(session: Session, assignment: Assignment, student: Person, action: str, team: Team) -> None:
     subject = f"assignment {assignment.name}"
     note(session, student, action, subject, course_id=assignment.course_id, team=team.name)

@@ -29,6 +29,7 @@ from server.grades.grade import own_grades
 from server.grades.grading import papers
 from server.grades.losses import students_grades
 from server.grades.rubric import change_rubric, give_points
+from server.operations.erase import erase_rows
 from server.standings.service import board, rebuild, set_listed
 from server.submissions.models import ExactCopy, Mode, Submission
 from server.submissions.queries import visible_submission
@@ -351,6 +352,16 @@ def test_a_team_is_one_line_with_all_names(paired: ACourse) -> None:
     with paired.sessions.begin() as session:
         rebuild(session, session.get_one(Assignment, paired.assignment))
     assert sorted(lines(staff=True)) == ["ada and bob", "eve"]
+
+
+def test_an_erased_member_leaves_the_place_but_not_the_points(paired: ACourse) -> None:
+    code = make(paired, "eve")
+    erase_rows(paired.sessions, paired.people.pop("eve"), NOW)
+    with pytest.raises(CourseError):
+        join(paired, "dan", code)
+    handed_in(paired, "ada")
+    erase_rows(paired.sessions, paired.people.pop("ada"), NOW)
+    assert points(paired)["bob"] == 10.0
 
 
 def teams(course: ACourse) -> dict[str, set[str]]:
