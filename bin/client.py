@@ -16,7 +16,7 @@ from bin.node_packages import ROOT, NoNode, packages, run
 
 CLIENT = ROOT / "server" / "web" / "client"
 BUILT = ROOT / "server" / "web" / "static" / "build"
-ENTRIES = ("site.ts", "workbench.ts", "editor.ts", "live.ts", "grading.ts")
+ENTRIES = ("site.ts", "workbench.ts", "editor.ts", "live.ts", "grading.ts", "trial.ts")
 # The workbench loads the editor, and the editor loads keys that its reader chose. Their CodeMirror is the editor's.
 KEYS = ("vim-keys.ts", "emacs-keys.ts")
 _OF_THE_EDITOR = ("autocomplete", "commands", "language", "search", "state", "view")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections import defaultdict
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
 from kernels import counters
+from kernels.compile.diagnostics import Resources
 from kernels.counters import COUNTERS, AccessSum, Counter, Run, Totals, number, totals_of
 from kernels.evidence import Evidence
 from kernels.exercise.model import Metric
@@ -65,3 +66,13 @@ def test_a_run_gives_every_counter_that_is_kept():
 
 def _report(totals: Totals) -> Report:
     return Report(Verdict.ACCEPTED, "", "tiled", "cpu", "sm_90", 16, evidence=Evidence(totals=totals))
+
+
+def test_a_comparison_has_no_rows_that_only_one_side_has():
+    attempt: Any = None
+    counted, failed = _report(TOTALS), replace(_report(TOTALS), evidence=Evidence())
+    used = Resources(32, 0, 0, 0, 0, 0, 1)
+    left, right = (Compared(attempt, "", None, replace(each, resources=used), ()) for each in (counted, failed))
+    assert [each.title for each in figures(left, right, Metric.TIME)] == [
+        "Registers per thread", "Shared memory per block, in bytes",
+    ]  # fmt: skip

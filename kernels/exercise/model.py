@@ -443,7 +443,7 @@ class Exercise:
         """
         cases = dict.fromkeys((tuple(sizes.items()), kind) for sizes, kind in self._ruled(tile, own))
         cases[tuple(self.ranking.items()), self.plain_inputs] = None
-        return tuple(self._case(dict(sizes), kind) for sizes, kind in cases)
+        return tuple(self.case(dict(sizes), kind) for sizes, kind in cases)
 
     def analysis_sizes(self, tile: int, own: Mapping[str, int] | None = None) -> dict[str, int]:
         if self.analysis is not None:
@@ -468,7 +468,8 @@ class Exercise:
     def _too_long(self, tile: int, sizes: Mapping[str, int], own: Mapping[str, int] | None) -> bool:
         return self.dot_product_length(self.names(tile, sizes, own)) > LONGEST_REAL_DOT_PRODUCT
 
-    def _case(self, sizes: dict[str, int], inputs: InputKind) -> Case:
+    def case(self, sizes: Mapping[str, int], inputs: InputKind) -> Case:
+        """Return one run at these sizes."""
         words = [f"{name}={value}" for name, value in sizes.items()]
         if self.tolerance.text:
             words.append(f"{BOUND}{self.tolerance.text}")

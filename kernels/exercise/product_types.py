@@ -68,10 +68,11 @@ class ProductTypes:
 
     def nonzeros(self, wide: ElementType, narrow: ElementType) -> int:
         """The most terms that a dot product of a wide factor and a narrow one may have, so that it is exact."""
-        return self._largest_sum // (self.wide(wide) * self.narrow(narrow))
+        return self.largest_sum // (self.wide(wide) * self.narrow(narrow))
 
     @property
-    def _largest_sum(self) -> int:
+    def largest_sum(self) -> int:
+        """The largest sum of whole numbers that is exact in every order."""
         if not self.result.is_float:
             return _LARGEST_INT
         digits = self.result.digits

@@ -18,7 +18,7 @@ repeated element then always shows. Operations that only move numbers use full m
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +64,18 @@ def output_of(case: CasePlan) -> MatrixPlan:
 
 
 def make_inputs(case: CasePlan, seed: int) -> dict[str, Matrix]:
-    """The inputs of one case by name, row by row for any layout. Seed and case name determine them."""
+    """The inputs of one case by name, row by row for any layout. Seed, case name and typed values determine them."""
+    return _drawn(case, seed) | {
+        matrix.name: _typed(matrix, case.typed[matrix.name]) for matrix in case.given if matrix.name in case.typed
+    }
+
+
+def _typed(matrix: MatrixPlan, values: Sequence[float]) -> Matrix:
+    # A file's own macros may make a matrix larger than the sizes alone.
+    return held(np.resize(np.array(values, np.float64), (matrix.rows, matrix.columns)), matrix.type)
+
+
+def _drawn(case: CasePlan, seed: int) -> dict[str, Matrix]:
     # The numbers don't depend on other cases, so that a single case can be repeated.
     # Python's own hash of a string differs in each process.
     sequence = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(case.name.encode()),))
@@ -112,15 +123,22 @@ def product_types(case: CasePlan) -> ProductTypes:
 def expected_product(case: CasePlan, inputs: Mapping[str, Matrix]) -> Expected:
     a, b = (inputs[matrix.name].astype(np.float64) for matrix in factors(case))
     values = a @ b
-    if case.inputs is not InputKind.REAL:
-        return _exact(values)
     length, types = a.shape[1], product_types(case)
+    is_exact = _is_exact(a, b, types) if case.typed else case.inputs is not InputKind.REAL
+    if is_exact:
+        return _exact(values)
     if length > REAL_LENGTH_LIMIT:
         raise ValueError(f"real inputs are judged up to {REAL_LENGTH_LIMIT} terms, not {length}")
     gamma = length * types.step / (1 - length * types.step)
     # Tensor cores align a subnormal factor as if it were the smallest normal number.
     sizes = np.maximum(np.abs(a), types.left.smallest_normal) @ np.maximum(np.abs(b), types.right.smallest_normal)
     return Expected(values, gamma * sizes + length * types.result.smallest_normal * types.result.ulp)
+
+
+def _is_exact(a: NDArray[np.float64], b: NDArray[np.float64], types: ProductTypes) -> bool:
+    """Whether no order of additions rounds: all numbers are whole, and no sum can become too large."""
+    is_whole = bool((a == np.rint(a)).all() and (b == np.rint(b)).all())
+    return is_whole and float((np.abs(a) @ np.abs(b)).max()) <= types.largest_sum
 
 
 def expected_sums(case: CasePlan, inputs: Mapping[str, Matrix]) -> Expected:

@@ -18,10 +18,20 @@ from kernels.judging.diagnosis import diagnose
 from kernels.judging.inputs import Matrix, from_memory, in_rows, make_inputs, to_memory
 from kernels.judging.limits import launch_finding, with_launch
 from kernels.judging.operations import results, work
-from kernels.judging.outcomes import CUT_SHORT, REPEATED, TOO_LARGE, Outcome, merge, size_text, value_text, wrong_answer
+from kernels.judging.outcomes import REPEATED, TOO_LARGE, Outcome, merge, size_text, value_text, wrong_answer
 from kernels.judging.plan import CasePlan, LaunchPlan, Plan
 from kernels.launch import Launch
-from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, errors_of, finding_order
+from kernels.verdict import (
+    CUT_SHORT,
+    CaseCheck,
+    CaseStatus,
+    Example,
+    Finding,
+    Severity,
+    Verdict,
+    errors_of,
+    finding_order,
+)
 from kernels.wording import part_of
 
 _WARP = 32
@@ -210,8 +220,8 @@ def _judge_execution(
     found = (*(finding for finding in found if not _follows(finding, changed)), *changed)
     errors = errors_of(found)
     if cut or errors:
-        note = CUT_SHORT if cut else _kinds(errors)
-        return Outcome(case, CaseStatus.FAILED, note, found, printed=execution.printed, launched=True, ran=execution)
+        status, note = (CaseStatus.FAILED, _kinds(errors)) if errors else (CaseStatus.NOT_RUN, CUT_SHORT)
+        return Outcome(case, status, note, found, printed=execution.printed, launched=True, ran=execution, is_cut=cut)
     solved = _solved(case, inputs, solve)
     runs = [results(case, plan.tile, inputs, ran, solved) for ran in (execution, *execution.others)]
     if (bad := _open_element(runs)) is not None:

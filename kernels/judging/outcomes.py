@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from kernels.device import Execution
 
 TOO_LARGE = "too large for the CPU device"
-CUT_SHORT = "cut short: a smaller case ran too long"
 REPEATED = "another case of this size ran too long"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one case. ran: the run, if an error failed the case."""
+    """The outcome of one case.
+
+    ran: the run, if an error failed the case
+    is_cut: whether it ran too long after a smaller case did, which proves nothing
+    """
 
     case: CasePlan
     status: CaseStatus
@@ -34,10 +37,11 @@ class Outcome:
     printed: str = ""
     launched: bool = False
     ran: Execution | None = None
+    is_cut: bool = False
 
     @property
     def endless(self) -> bool:
-        return self.note == CUT_SHORT or any(finding.kind is Verdict.TIME_LIMIT for finding in self.findings)
+        return self.is_cut or any(finding.kind is Verdict.TIME_LIMIT for finding in self.findings)
 
 
 def merge(outcomes: Iterable[Outcome]) -> tuple[Finding, ...]:

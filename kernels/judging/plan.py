@@ -13,6 +13,7 @@ from kernels.exercise import Case, Exercise, InputKind, Operation, Role
 from kernels.exercise.input_words import case_words
 from kernels.exercise.model import Launched
 from kernels.exercise.sizes import unranked
+from kernels.exercise.trial import Trial
 from kernels.expression import Expression
 from kernels.facts import Facts, Mistake
 from kernels.judging.operand_plan import Argument, MatrixPlan, plan_argument, plan_matrix
@@ -74,6 +75,7 @@ class CasePlan:
     flops, moved, worked: operations, bytes and elements of one launch that the exercise declares; 0 for none
     kernel: the exercise's name of the kernel that is launched first
     then: the launches after the first
+    typed: values of a trial by matrix, row by row, in place of drawn ones
     """
 
     name: str
@@ -101,6 +103,7 @@ class CasePlan:
     kernel: str = ""
     then: tuple[LaunchPlan, ...] = ()
     largest_shared: int = SHARED_BYTES
+    typed: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -147,7 +150,10 @@ class CasePlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that the check step needs, except the compiled kernels."""
+    """Everything that the check step needs, except the compiled kernels.
+
+    is_trial: whether the response has the values of the first case
+    """
 
     exercise: str
     operation: Operation
@@ -155,6 +161,7 @@ class Plan:
     seed: str
     warp_races: Severity
     cases: tuple[CasePlan, ...]
+    is_trial: bool = False
 
     @property
     def symbols(self) -> dict[str, str]:
@@ -208,6 +215,16 @@ def plan_at(
     name = " ".join(f"{name}={size}" for name, size in sizes.items())
     case = Case(name, sizes, exercise.plain_inputs, on_cpu=True)
     return _plan(exercise, tile, seed, [_plan_case(exercise, source, tile, case, 0)])
+
+
+def plan_trial(exercise: Exercise, source: Source | None, tile: int | None, trial: Trial, seed: str) -> Plan:
+    """A plan of one case at the sizes and values of a trial."""
+    tile = source.tile(exercise, tile) if source is not None else tile or exercise.tile
+    case = exercise.case(trial.sizes, trial.inputs)
+    if trial.typed:
+        case = replace(case, name=case.name.removesuffix(f" {trial.inputs}"))
+    planned = replace(_plan_case(exercise, source, tile, case, 0), typed=trial.typed)
+    return replace(_plan(exercise, tile, seed, [planned]), is_trial=True)
 
 
 def with_solution(exercise: Exercise, source: Source, case: CasePlan) -> CasePlan:

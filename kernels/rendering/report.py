@@ -125,7 +125,9 @@ def _printed(report: Report, style: Style, most: int, room: int) -> list[str]:
 def _cases(report: Report, style: Style) -> list[str]:
     if not any(check.status is not CaseStatus.NOT_RUN for check in report.checks):
         return []
-    passed, failed, not_run = ([check for check in report.checks if check.status is status] for status in CaseStatus)
+    words = "passed", "failed"
+    passed, failed = ([check for check in report.checks if check.outcome == each] for each in words)
+    not_run = [check for check in report.checks if check.outcome not in words]
     if report.verdict is Verdict.ACCEPTED and not failed and not not_run:
         return []  # the sentence under the verdict says it
     ran = len(passed) + len(failed)
@@ -135,7 +137,7 @@ def _cases(report: Report, style: Style) -> list[str]:
     lines += [cut(text, style.width).rstrip() for text in texts]
     if len(failed) > _MOST_CASES:
         lines.append(f"  ... and {len(failed) - _MOST_CASES} more failed")
-    return lines + [cut(f"  not run  {case_words(check.case)}: {check.note}", style.width) for check in not_run]
+    return lines + [cut(f"  {check.outcome}  {case_words(check.case)}: {check.note}", style.width) for check in not_run]
 
 
 def _replay(report: Report, file: str, options: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ from kernels.compile.diagnostics import Diagnostic, Resources
 from kernels.evidence import CodeLine, Evidence
 from kernels.exercise.input_words import case_parts
 from kernels.exercise.model import BOUND, InputKind
+from kernels.exercise.trial import RunValues
 from kernels.launch import Launch
 from kernels.measurement import Environment, Measurement
 from kernels.occupancy import Occupancy
@@ -90,6 +91,7 @@ class Report:
     ptx: the kernel's body at the launch's sizes, cut at a limit
     unmade_checks: checks that need the CPU device, if only a GPU could run the kernel
     explanation: of a mistake; None for an accepted kernel and in reports of older versions
+    values: of a trial that ran
     """
 
     verdict: Verdict
@@ -119,6 +121,7 @@ class Report:
     launches: tuple[str, ...] = ()
     ptx: tuple[CodeLine, ...] = ()
     explanation: Explanation | None = None
+    values: RunValues | None = None
     schema: int = SCHEMA
 
     @property

@@ -9,11 +9,9 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import distribution
+from importlib.resources import files
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
-
-import kernels
-import worker
 
 _DISTRIBUTION = distribution("tilelab")
 _NAME = f"tilelab-{_DISTRIBUTION.version}"
@@ -23,6 +21,7 @@ _WHEEL = "Wheel-Version: 1.0\nGenerator: tilelab\nRoot-Is-Purelib: true\nTag: py
 _COMMAND = "[console_scripts]\ntilelab = worker.commands:main\n"
 _SERVER = re.compile(r'^(?:Provides-Extra: server|.*extra == "server"|License-File: .*|Dynamic: .*)\n', re.MULTILINE)
 _NO_SOLUTION = "// The solution isn't part of this package.\n"
+_PACKAGES = ("kernels", "worker")
 _ONE_TIME = (2026, 1, 1, 0, 0, 0)
 """In all files, so that the package changes only with its content."""
 
@@ -30,23 +29,23 @@ _ONE_TIME = (2026, 1, 1, 0, 0, 0)
 @cache
 def package() -> bytes:
     """A wheel: the packages that the command needs, and what installers read."""
-    files = {name: path.read_bytes() for root in (kernels, worker) for name, path in _files(root.__path__[0])}
-    files |= {name: _NO_SOLUTION.encode() for name in files if name.endswith("/solution.cu")}
+    content = {name: path.read_bytes() for root in _PACKAGES for name, path in _files(root)}
+    content |= {name: _NO_SOLUTION.encode() for name in content if name.endswith("/solution.cu")}
     head = (_DISTRIBUTION.read_text("METADATA") or "").partition("\n\n")[0] + "\n"
     texts = {"METADATA": _SERVER.sub("", head), "WHEEL": _WHEEL, "entry_points.txt": _COMMAND}
-    files |= {f"{_INFO}/{name}": text.encode() for name, text in texts.items()}
-    record = "".join(f"{name},sha256={_digest(content)},{len(content)}\n" for name, content in files.items())
-    files[f"{_INFO}/RECORD"] = f"{record}{_INFO}/RECORD,,\n".encode()
+    content |= {f"{_INFO}/{name}": text.encode() for name, text in texts.items()}
+    record = "".join(f"{name},sha256={_digest(one)},{len(one)}\n" for name, one in content.items())
+    content[f"{_INFO}/RECORD"] = f"{record}{_INFO}/RECORD,,\n".encode()
     made = io.BytesIO()
     with ZipFile(made, "w", ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(ZipInfo(name, _ONE_TIME), content, ZIP_DEFLATED)
+        for name, one in content.items():
+            archive.writestr(ZipInfo(name, _ONE_TIME), one, ZIP_DEFLATED)
     return made.getvalue()
 
 
 def _files(root: str) -> Iterator[tuple[str, Path]]:
     """A package's files with their names in the wheel."""
-    folder = Path(root)
+    folder = Path(str(files(root)))
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
         if path.is_file() and "__pycache__" not in parts and not _solves(folder, parts):

@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, delete, func, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from server.accounts.models import BrowserSession, Person
+from server.assignments.trial import delete_trials
 from server.audit.models import AuditEvent
 from server.audit.service import note
 from server.courses.models import (
@@ -171,6 +172,8 @@ def _delete_assignments(session: Session, which: ColumnElement[bool]) -> None:
     chosen = select(Assignment.id).where(which)
     _delete_announcements(session, Announcement.assignment_id.in_(chosen))
     delete_links(session, LtiLink.assignment_id.in_(chosen))
+    # A worker that runs one of them wastes a few seconds: its result finds no step.
+    delete_trials(session, Job.trial_of_id.in_(chosen))
     for statement in (
         delete(Extension).where(Extension.assignment_id.in_(chosen)),
         delete(TeamMember).where(TeamMember.assignment_id.in_(chosen)),

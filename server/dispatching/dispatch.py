@@ -127,11 +127,12 @@ def check_work_of(step: Step, source: str) -> CheckWork:
         tile=job.tile,
         evidence=changed.evidence,
         repeats=changed.repeats,
+        trial=changed.trial,
     )
 
 
 def _changed(step: Step) -> ChangedCheck | None:
-    if step.job.kind is not JobKind.EXPERIMENT or step.work is None:
+    if step.job.kind not in {JobKind.EXPERIMENT, JobKind.TRIAL} or step.work is None:
         return None
     try:
         return unpack_changed(step.work)

@@ -1,4 +1,4 @@
-"""What a point of an experiment changes in its check: stored with its step, and sent to a worker."""
+"""What a point of an experiment or a trial changes in its check: stored with its step, and sent to a worker."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import zlib
 from dataclasses import dataclass
 
+from kernels.exercise.trial import Trial
 from kernels.wire import WireError, from_plain, to_plain
 from worker.contract.measure_work import Repeats
 
@@ -18,12 +19,14 @@ class ChangedCheck:
 
     evidence: whether an accepted kernel is counted too
     repeats: of its measurement; None for the usual number
+    trial: one run in place of all cases
     """
 
     definition: str
     digest: str
     evidence: bool
     repeats: Repeats | None = None
+    trial: Trial | None = None
 
 
 def pack_changed(changed: ChangedCheck) -> bytes:

@@ -18,6 +18,7 @@ _ACTION = "worker.contradicted"
 _MOST_SHOWN = 20
 # Neither follows from the source: a slow machine exceeds a time limit, too.
 _NEVER_COMPARED = (Verdict.SYSTEM_ERROR, Verdict.TIME_LIMIT)
+_OTHER_CASES = (JobKind.EXPERIMENT, JobKind.TRIAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ _LAST_ALIKE = (
         _last.device_class == _job.device_class,
         _last.arch == _job.arch,
         _last.tile.is_not_distinct_from(_job.tile),
-        _last.kind != JobKind.EXPERIMENT,
+        _last.kind.not_in(_OTHER_CASES),
         _last.state == JobState.DONE,
         _last.verdict.not_in(_NEVER_COMPARED),
         # Of two that end now, the second is compared with the first.
@@ -75,7 +76,7 @@ _DIFFERENT = (
 
 def note_contradictions(session: Session, finished: Collection[Job], now: datetime) -> Sequence[Contradiction]:
     """Compare jobs that end now with the last ones of the same source, exercise and device; note contradictions."""
-    compared = [job.id for job in finished if job.kind is not JobKind.EXPERIMENT and job.verdict not in _NEVER_COMPARED]
+    compared = [job.id for job in finished if job.kind not in _OTHER_CASES and job.verdict not in _NEVER_COMPARED]
     if not compared:
         return []
     session.flush()

@@ -39,6 +39,7 @@ NO_SOURCE = hashlib.sha256(b"").hexdigest()
 _QUEUED = text("state = 'queued'")
 _IN_FLIGHT = text("state IN ('sent', 'running')")
 _PROOF = text("proof_file IS NOT NULL")
+_TRIAL = text("trial_of_id IS NOT NULL")
 
 
 class Priority(IntEnum):
@@ -56,6 +57,7 @@ class JobKind(StrEnum):
     REGRADE = "regrade"
     EXPERIMENT = "experiment"
     PROOF = "proof"
+    TRIAL = "trial"
 
 
 class JobState(StrEnum):
@@ -92,7 +94,7 @@ class AttemptOutcome(StrEnum):
 
 _ONE_ORIGIN = " + ".join(
     f"(CASE WHEN {name} IS NULL THEN 0 ELSE 1 END)"
-    for name in ("submission_id", "experiment_id", "regrade_id", "proof_file")
+    for name in ("submission_id", "experiment_id", "regrade_id", "proof_file", "trial_of_id")
 ) + " = 1"  # fmt: skip
 
 
@@ -113,6 +115,7 @@ class Job(Base):
     submission_id: None for a point of an experiment, and while the job is staged
     regrade_id, staged_for_id: of a staged job, its regrade and the submission; see server.regrades.staging
     proof_file: the file of the exercise that it grades to prove the exercise; see server.exercises.proof
+    trial_of_id: the assignment that a student tries a kernel for; see server.assignments.trial
     person_id: whose share of the queue it uses
     device_class: the GPU that measures it if it passes; "" for none
     seed: 128 bits in hex, from which all inputs are generated
@@ -126,6 +129,7 @@ class Job(Base):
         CheckConstraint("(verdict IS NOT NULL) = (state = 'done')", name="verdict_when_done"),
         CheckConstraint("(ended_at IS NOT NULL) = (state IN ('done', 'cancelled'))", name="ended_when_over"),
         Index("ix_jobs_proof", "exercise_id", postgresql_where=_PROOF, sqlite_where=_PROOF),
+        Index("ix_jobs_trial", "trial_of_id", "person_id", postgresql_where=_TRIAL, sqlite_where=_TRIAL),
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
@@ -135,6 +139,7 @@ class Job(Base):
     regrade_id: Mapped[int | None] = mapped_column(ForeignKey("staged_regrades.id"))
     staged_for_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"), index=True)
     proof_file: Mapped[str | None] = mapped_column(String(100))
+    trial_of_id: Mapped[int | None] = mapped_column(ForeignKey("assignments.id"))
     person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), index=True)
     source_digest: Mapped[str] = mapped_column(ForeignKey("sources.digest"), index=True)
     exercise_id: Mapped[int] = mapped_column(ForeignKey("exercises.id"))
@@ -168,7 +173,7 @@ class Step(Base):
     attempt: the number of attempts so far; a message that is sent again with the same token counts once
     token: of the present attempt; a result with another token is dropped
     work: what a worker needs beyond the job. In measure steps, `packed` of worker.contract.messages.PackedWork. In
-        check steps of an experiment, see server.grading.changed_check
+        check steps of an experiment or a trial, see server.grading.changed_check
     digests: of the checked PTX that the step measures, separated by spaces
     work_digest: of the work of a measure step, from worker.contract.messages.measure_digest
     not_before: until when it stays queued after a fault

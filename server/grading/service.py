@@ -23,12 +23,13 @@ DEADLINE_NEAR = timedelta(hours=2)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A job to queue. Exactly one of `submission`, `experiment`, `regrade` and `proof` is set.
+    """A job to queue. Exactly one of `submission`, `experiment`, `regrade`, `proof` and `trial_of` is set.
 
     regrade, staged_for: of a staged job, its regrade and the submission
     proof: the file of the exercise that the job grades to prove the exercise
+    trial_of: the assignment that the person tries the kernel for
     person: whose share of the queue it uses
-    changed: what a point of an experiment changes; None for the exercise itself
+    changed: what a point of an experiment or a trial changes; None for the exercise itself
     """
 
     kind: JobKind
@@ -44,6 +45,7 @@ class Work:
     regrade: int | None = None
     staged_for: int | None = None
     proof: str | None = None
+    trial_of: int | None = None
     changed: ChangedCheck | None = None
 
 
@@ -90,6 +92,7 @@ def _job(work: Work, now: datetime) -> dict[str, Any]:
         "regrade_id": work.regrade,
         "staged_for_id": work.staged_for,
         "proof_file": work.proof,
+        "trial_of_id": work.trial_of,
         "person_id": work.person,
         "source_digest": work.source,
         "exercise_id": work.exercise,
@@ -129,10 +132,10 @@ def delete_jobs(session: Session, which: ColumnElement[bool]) -> list[Ticket]:
     which: a condition on jobs that nothing refers to
     """
     jobs = select(Job.id).where(which)
-    steps = session.scalars(
-        select(Step).where(Step.job_id.in_(jobs), Step.token.is_not(None)).order_by(Step.id).with_for_update()
-    ).all()
-    tickets = [ticket_of(step) for step in steps]
+    # All steps, so that no dispatcher begins one meanwhile.
+    query = select(Step).where(Step.job_id.in_(jobs)).order_by(Step.id).with_for_update()
+    steps = session.scalars(query.execution_options(populate_existing=True)).all()
+    tickets = [ticket_of(step) for step in steps if step.token is not None]
     own = select(Step.id).where(Step.job_id.in_(jobs))
     for gone in (
         delete(Attempt).where(Attempt.step_id.in_(own)),

@@ -75,9 +75,9 @@ def compared(session: Session, attempt: Attempt) -> Compared:
 
 
 def figures(left: Compared, right: Compared, metric: Metric) -> tuple[Figure, ...]:
-    """Compare all numbers that at least one side has; empty if one side has none, as without a result."""
+    """Compare all numbers that both sides have, and the speed if one has it; empty if one side has none."""
+    speed = _speed(left.result, right.result, metric)
     rows = [
-        _speed(left.result, right.result, metric),
         _plain(left, right, "Share of cuBLAS", "measured", lambda each: each.cublas_share),
         _plain(left, right, "Occupancy", "modelled", lambda each: each.occupancy),
     ]
@@ -90,9 +90,8 @@ def figures(left: Compared, right: Compared, metric: Metric) -> tuple[Figure, ..
         _counted(left, right, "Shared memory per block, in bytes", _shared),
     ]
     rows.append(_bound(left.result, right.result, metric))
-    known = [row for row in rows if row is not None and (row.left != "–" or row.right != "–")]
-    both_sides = any(row.left != "–" for row in known) and any(row.right != "–" for row in known)
-    return tuple(known) if both_sides else ()
+    both = [row for row in rows if row.left != "–" and row.right != "–"]
+    return tuple(row for row in (speed, *both) if row is not None) if both else ()
 
 
 def _report(session: Session, result: Result) -> Report | None:

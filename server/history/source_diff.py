@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kernels.rendering.page.listing.syntax import Piece as Coloured
+from kernels.rendering.page.listing.syntax import coloured
 from kernels.rendering.text_safety import safe_lines
 
 
@@ -156,10 +158,11 @@ _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a line. changed: whether it differs from the other line."""
+    """A part of a line. changed: whether it differs from the other line; kind: of its colour, "" for none."""
 
     text: str
     changed: bool
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +228,44 @@ def source_diff(left: str, right: str, *, whole: bool = False, go_on: Callable[[
             if place % _ROWS_AT_A_TIME == 0:
                 go_on()
     return SourceDiff(tuple(rows), added, removed)
+
+
+def in_colours(diff: SourceDiff, left: str, right: str) -> SourceDiff:
+    """The comparison of these sources, with CUDA's colours."""
+    if not diff.rows:
+        return diff
+    before, after = (coloured("\n".join(_lines(text))) for text in (left, right))
+    return SourceDiff(tuple(_in_colours(row, before, after) for row in diff.rows), diff.added, diff.removed)
+
+
+def _in_colours(row: Row, left: Sequence[Sequence[Coloured]], right: Sequence[Sequence[Coloured]]) -> Row:
+    """The row, with its pieces split where the colour changes."""
+    if row.hidden:
+        return row
+    return Row(_coloured_side(row.left, left), _coloured_side(row.right, right), row.same)
+
+
+def _coloured_side(side: Side | None, lines: Sequence[Sequence[Coloured]]) -> Side | None:
+    if side is None or side.number > len(lines):
+        return side
+    colours = lines[side.number - 1]
+    if len(side.pieces) == 1:
+        changed = side.pieces[0].changed
+        return Side(side.number, tuple([Piece(each.text, changed, each.kind) for each in colours]))
+    return Side(side.number, tuple(_split(side.pieces, colours)))
+
+
+def _split(pieces: Sequence[Piece], colours: Sequence[Coloured]) -> Iterator[Piece]:
+    """The pieces in colours. Both have the same text."""
+    left = [(each.kind, len(each.text)) for each in reversed(colours)]
+    for piece in pieces:
+        text = piece.text
+        while text:
+            kind, room = left.pop() if left else ("", len(text))
+            yield Piece(text[:room], piece.changed, kind)
+            if room > len(text):
+                left.append((kind, room - len(text)))
+            text = text[room:]
 
 
 def _pairs(block: Block, before: Sequence[str], after: Sequence[str], *, by_likeness: bool) -> Iterator[Pair]:

@@ -22,7 +22,7 @@ from server.history.chart import chart
 from server.history.comparison import Compared, Figure, compared, figures
 from server.history.queries import Asked, Attempt, History, history_of
 from server.history.service import NotChoosable, choose
-from server.history.source_diff import SourceDiff, source_diff
+from server.history.source_diff import SourceDiff, in_colours, source_diff
 from server.http.concurrency_limit import check_slow_work
 from server.http.problems import Refused
 from server.http.site import site
@@ -163,6 +163,7 @@ def show_comparison(slug: str, assignment: str) -> str:
         captions = _captions(session, left_of, right_of)
     whole = request.args.get("whole") == "yes"
     diff = source_diff(left.source, right.source, whole=whole, go_on=check_slow_work)
+    diff = in_colours(diff, left.source, right.source)
     page = ComparePage(
         place=place,
         left=left,

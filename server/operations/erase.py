@@ -28,6 +28,7 @@ from server.accounts.models import (
     RateCount,
 )
 from server.accounts.service import free_names
+from server.assignments.trial import delete_trials
 from server.audit.models import AuditEvent
 from server.audit.service import note
 from server.courses.models import (
@@ -290,6 +291,7 @@ def _of_person(person: int) -> ColumnElement[bool]:
 
 
 def _erase_work(session: Session, person: int, now: datetime, done: Erased) -> None:
+    done.tickets += delete_trials(session, Job.person_id == person)
     own = select(Submission.id).where(Submission.person_id == person)
     started = select(Experiment.id).where(_of_person(person))
     theirs = or_(Job.submission_id.in_(own), Job.staged_for_id.in_(own), Job.experiment_id.in_(started))

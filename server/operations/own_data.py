@@ -21,7 +21,7 @@ from server.experiments.queries import results
 from server.grades.criteria import Given
 from server.grades.grade import given_in, own_grades, rubric_grades_of
 from server.grades.rubric import SheetLine, sheet_lines
-from server.grading.models import Result, Source
+from server.grading.models import Job, Result, Source
 from server.lti.models import LtiScore
 from server.mail.models import Mail
 from server.submissions.models import Submission
@@ -86,6 +86,7 @@ def _tables(session: Session, person: int) -> Iterator[tuple[str, Rows]]:
         Submission.created_at, Submission.verdict, Submission.late_days, Submission.chosen_at,
         Submission.team_id, where=mine,
     )  # fmt: skip
+    yield "trials", _trials(session, person)
     yield "courses", _courses(session, person)
     yield "teams", rows(
         TeamMember.team_id, TeamMember.assignment_id, TeamMember.joined_at, TeamMember.left_at,
@@ -184,6 +185,19 @@ def _deeds(session: Session, person: int) -> Rows:
         }
         for each in session.scalars(query)
     ]  # fmt: skip
+
+
+def _trials(session: Session, person: int) -> Rows:
+    """The last kernel that the person tried in each assignment."""
+    query = (
+        select(Job.trial_of_id, Job.queued_at, Job.verdict, Source.content)
+        .join(Source, Source.digest == Job.source_digest)
+        .where(Job.trial_of_id.is_not(None), Job.person_id == person)
+    )
+    return [
+        {"assignment_id": assignment, "queued_at": at, "verdict": verdict, "source": source.decode("utf-8", "replace")}
+        for assignment, at, verdict, source in session.execute(query).all()
+    ]
 
 
 def _experiments(session: Session, person: int) -> Iterator[tuple[str, Rows]]:

@@ -20,6 +20,7 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.acts.act import Act, Target
 from server.acts.field import Asked
+from server.assignments.trial import delete_trials
 from server.audit.service import note
 from server.courses.models import Assignment, Correction, Course, Membership, Role
 from server.courses.service import hold_course
@@ -179,6 +180,7 @@ def remove_some(session: Session, number: int, now: datetime) -> int:
     due = _due(course.archived_at, course.retention_days, course.retention_set_at)
     if due is None or due > now:
         return 0
+    delete_trials(session, Job.trial_of_id.in_(select(Assignment.id).where(Assignment.course_id == number)))
     query = select(Submission.id).where(_removable(number)).order_by(Submission.id).limit(_AT_ONCE)
     submissions = session.scalars(query).all()
     done = {

@@ -69,7 +69,8 @@ def add_comment(public_id: str) -> Response | tuple[str, int]:
         with mistakes_noted(form, "text"), site().sessions.begin() as session:
             found, thread = submission_of_page(session, public_id), number_of(form.values, "thread")
             made = write_comment(session, found, acting(session), form["text"], line=line, thread=thread)
-            return _back(public_id, "comment-added", f"thread-{made.thread_id or made.id}")
+            notice = "comment-added" if made.by_staff or made.thread_id else "question-sent"
+            return _back(public_id, notice, f"thread-{made.thread_id or made.id}")
     return _page(public_id, form)[1], 422
 
 

@@ -20,6 +20,7 @@ from server.accounts.views import accounts
 from server.assignments.api import assignments
 from server.assignments.command_line import command_line
 from server.assignments.extension_request_views import extension_pages
+from server.assignments.trial_views import trials
 from server.assignments.views import courses
 from server.courses.api import me
 from server.courses.frame import attach_frame
@@ -69,7 +70,7 @@ from server.web.staff import staff, staff_api
 _PAGES = (
     pages, accounts, device_login_pages, sign_on, enrolment, courses, command_line, staff, new_courses, fleet,
     standings_pages, history_pages, submissions_pages, experiments_pages, announcement_pages, comment_pages,
-    request_pages, extension_pages, team_pages, mail_pages, own_data_pages, health, metrics, lti, lti_choice,
+    request_pages, extension_pages, team_pages, trials, mail_pages, own_data_pages, health, metrics, lti, lti_choice,
     lti_platforms, lti_registration,
 )  # fmt: skip
 _API = (

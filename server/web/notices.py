@@ -87,6 +87,7 @@ NOTICES: dict[str, str] = {
     "announcement-changed": "Announcement saved.",
     "announcement-withdrawn": "Announcement withdrawn. Students no longer see it.",
     "comment-added": "Comment stored.",
+    "question-sent": "Your question went to the course staff.",
     "comment-removed": "Comment removed.",
     "question-taken": "You answer this question.",
     "question-given": "Saved who answers this question.",

@@ -72,6 +72,47 @@ def test_control_and_enter_checks_and_a_finding_leads_into_the_editor(student, p
     assert_accessible(student)
 
 
+def test_a_question_is_asked_at_a_line_without_leaving_the_workbench(student, portal):
+    write(student, RACE)
+    student.keyboard.press("Control+Enter")
+    expect(verdict(student)).to_have_text("data race", timeout=VERDICT_MS)
+    student.locator("#panel .excerpt .ask").first.click()
+    student.keyboard.insert_text("Why here?")
+    assert_accessible(student)
+    student.get_by_role("button", name="Send to course staff").click()
+    told = student.locator("#panel .notice")
+    expect(told).to_be_in_viewport()
+    told.get_by_role("link").click()
+    expect(student.get_by_text("Why here?")).to_be_visible()
+
+
+def test_mistakes_are_marked_after_a_pause_and_not_on_the_line_that_is_written(student):
+    write(student, SOLUTION.replace("threadIdx.x;", "threadidx.x", 1))
+    expect(student.locator(".cm-mark-error")).to_have_count(2)
+    student.locator(".cm-line", has_text="threadidx.x").click()
+    expect(student.locator(".cm-mark-error")).to_have_count(0)
+    write(student, SOLUTION)
+    student.wait_for_timeout(1_500)
+    expect(student.locator(".cm-mark-error")).to_have_count(0)
+
+
+def test_own_sizes_and_values_are_tried_next_to_the_editor(student):
+    write(student, SOLUTION.replace("] = Pvalue;", "] = Row ? Pvalue : 7.0f;"))
+    tab(student, "Try").click()
+    student.get_by_role("spinbutton", name="Width").fill("2")
+    student.get_by_text("Type the values yourself").click()
+    student.get_by_label(re.compile("^M ")).fill("1 2\n3 4")
+    student.get_by_label(re.compile("^N ")).fill("1 0\n0 1")
+    student.get_by_role("button", name="Try", exact=True).click()
+    cells = student.locator("#trial-result .values").first.locator("tbody td")
+    expect(cells).to_have_text([re.compile("^7.*not 1$"), re.compile("^7.*not 2$"), "3", "4"], timeout=VERDICT_MS)
+    expect(editor(student)).to_be_visible()
+    assert_accessible(student)
+    student.get_by_role("spinbutton", name="Width").fill("301")
+    student.get_by_role("button", name="Try", exact=True).click()
+    expect(student.get_by_role("spinbutton", name="Width")).to_be_focused()
+
+
 def join(page: Page, portal: Deployment) -> None:
     """Create an account with the course's code, and open the assignment with it."""
     page.goto(f"{portal.url}/join?code={code_of(portal)}")

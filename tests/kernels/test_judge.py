@@ -13,9 +13,9 @@ from kernels.device import Budget, Buffer, Execution, Schedule
 from kernels.exercise import find_exercise
 from kernels.judging.diagnosis import Diagnosis
 from kernels.judging.judge import PRINT_LIMIT, Judgement, arguments, full_budget, judge, short_budget
-from kernels.judging.outcomes import CUT_SHORT, REPEATED, explain
+from kernels.judging.outcomes import REPEATED, explain
 from kernels.judging.plan import CasePlan, Plan, make_plan, select_cases
-from kernels.verdict import CaseStatus, Example, Finding, Severity, Verdict, decide
+from kernels.verdict import CUT_SHORT, CaseStatus, Example, Finding, Severity, Verdict, decide
 from tests.kernels.facts_of import at
 
 SEED = "00112233445566778899aabbccddeeff"
@@ -214,6 +214,7 @@ def test_after_an_endless_case_the_others_are_cut_short_and_only_the_first_count
     assert notes["Width=2 integers_right"] == "time limit"
     assert notes["Width=17 integers_left"] == CUT_SHORT
     assert notes["Width=17 integers_right"] == REPEATED
+    assert statuses(found)["Width=17 integers_left"] is CaseStatus.NOT_RUN
     assert statuses(found)["Width=17 integers_right"] is CaseStatus.NOT_RUN
     assert statuses(found)["Width=16 permutation"] is CaseStatus.PASSED
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
 
+from kernels.exercise.trial import Trial
 from kernels.report import Report
 from kernels.verdict import Verdict
 from kernels.wire import WireError, from_plain, to_plain
@@ -22,7 +23,7 @@ from worker.contract.measure_work import MeasureRequest, Repeats
 
 T = TypeVar("T")
 
-VERSION = 9
+VERSION = 10
 """The messages' version. A worker refuses other versions. Raise it when a field changes."""
 
 MESSAGE_BYTES = 16 * 2**20
@@ -99,6 +100,7 @@ class CheckWork:
     device_class: measured there if it passes; "" to measure nothing
     evidence: analyse an accepted kernel further
     repeats: of the measurement; None for the usual number
+    trial: one run at these sizes and values, in place of all cases
     """
 
     source: str
@@ -109,6 +111,7 @@ class CheckWork:
     tile: int | None = None
     evidence: bool = True
     repeats: Repeats | None = None
+    trial: Trial | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,9 +70,9 @@ def load_judge() -> None:
     import numpy.ma  # numpy.unique looks at it
 
     from kernels import device
-    from kernels.judging import judge, module_variables
+    from kernels.judging import judge, module_variables, run_values
 
-    assert all((device, judge, module_variables))
+    assert all((device, judge, module_variables, run_values))
     np.random.Generator(np.random.Philox(np.random.SeedSequence(1))).integers(0, 2, 1)
 
 

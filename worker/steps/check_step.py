@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from kernels.exercise.trial import RunValues
 from kernels.judging.limits import with_launch
 from kernels.judging.plan import CasePlan, Plan
 from kernels.launch import Launch
@@ -50,6 +51,7 @@ class CheckResponse:
 
     ptx_digests: of the checked modules, by `CasePlan.module`; only these may be measured
     solution_fault: why the exercise's solution has no results to compare with
+    values: of a trial
     """
 
     findings: tuple[Finding, ...]
@@ -60,6 +62,7 @@ class CheckResponse:
     launch_sizes: Mapping[str, int] = field(default_factory=dict)
     ptx_digests: tuple[str, ...] = ()
     solution_fault: str = ""
+    values: RunValues | None = None
 
 
 def warm_up() -> None:
@@ -86,10 +89,12 @@ def check(request: CheckRequest) -> CheckResponse:
 def _check(request: CheckRequest) -> CheckResponse:
     from kernels import device
     from kernels.judging.judge import judge
+    from kernels.judging.run_values import run_values
     from worker.steps.open_fragments import fragment_findings
     from worker.steps.samples import sampled_findings
 
     seen: list[Finding] = []
+    ran: list[Execution] = []
     reached = _Reached()
     try:
         loaded = [Loaded.checked(module) for module in request.modules]
@@ -98,12 +103,13 @@ def _check(request: CheckRequest) -> CheckResponse:
         resources = [module.resources for module in request.modules]
         solver = _solver(request.solution)
         solve, need = (solver.values, solver.instructions) if solver is not None else (None, None)
-        found = judge(request.plan, _runner(request.plan, loaded, seen, reached), resources, solve, need)
+        found = judge(request.plan, _runner(request.plan, loaded, seen, reached, ran), resources, solve, need)
         findings = (
             *found.findings,
             *sampled_findings(request.plan, loaded),
             *fragment_findings(request.plan, loaded, found.checks, solve),
         )
+        values = run_values(request.plan, next(iter(ran), None), solve) if request.plan.is_trial else None
     except _SolutionFailed as reason:
         return CheckResponse((), (), solution_fault=str(reason))
     except device.Unsupported as reason:
@@ -113,7 +119,9 @@ def _check(request: CheckRequest) -> CheckResponse:
         return _unsupported(request.plan, Finding(Verdict.UNSUPPORTED, message, reason.line))
     findings = reached.added(findings)
     checks = reached.failed(found.checks)
-    return CheckResponse(findings, checks, found.printed, found.printed_case, found.launch, found.launch_sizes)
+    return CheckResponse(
+        findings, checks, found.printed, found.printed_case, found.launch, found.launch_sizes, values=values
+    )
 
 
 def misfits_in(plan: Plan, loaded: Sequence[Loaded]) -> tuple[Finding, ...]:
@@ -173,11 +181,14 @@ class _Reached:
         )
 
 
-def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding], reached: _Reached) -> RunKernel:
+def _runner(
+    plan: Plan, loaded: Sequence[Loaded], seen: list[Finding], reached: _Reached, ran: list[Execution]
+) -> RunKernel:
     """A function that runs these modules on the CPU device.
 
     seen: collects the errors of each run, which count even if a later run fails
     reached: collects the instructions that aren't emulated
+    ran: collects the runs of a trial
     """
     from kernels import device
     from kernels.judging.judge import LostError, constants
@@ -212,6 +223,8 @@ def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding], reached: 
             seen.extend(errors_of(reason.findings))
             raise LostError(NOT_EMULATED) from reason
         on.state.update(execution.state)
+        if plan.is_trial:
+            ran.append(execution)
         # The report has the output of the first case that prints, too.
         if execution.printed and not printed:
             printed = True

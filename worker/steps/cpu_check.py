@@ -11,8 +11,9 @@ from kernels.compile.compilation import FILE, Compilation
 from kernels.compile.ptx_listing import ptx_listing
 from kernels.evidence import CodeLine
 from kernels.exercise import Exercise, Operation
-from kernels.exercise.sizes import unranked
-from kernels.judging.plan import Plan, make_plan, select_cases
+from kernels.exercise.sizes import misfit, unranked
+from kernels.exercise.trial import Trial
+from kernels.judging.plan import Plan, make_plan, plan_trial, select_cases
 from kernels.report import Report, message_for
 from kernels.source.loops import name_loops, point_at_names
 from kernels.source.source_file import Source
@@ -67,6 +68,7 @@ class Job:
     evidence: analyse an accepted kernel further, if all cases run
     gpu: device class of the stages' GPU, which judges a passing kernel again and measures it; "" for none
     repeats: of the measurement; None for the usual number
+    trial: one run at these sizes and values, in place of all cases
     """
 
     source: bytes
@@ -79,6 +81,7 @@ class Job:
     evidence: bool = False
     gpu: str = ""
     repeats: Repeats | None = None
+    trial: Trial | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +207,8 @@ def _asked(planned: Planned, compilations: Sequence[Compilation], solution: Solu
 
 
 def _plan(job: Job, source: Source | None = None) -> Plan:
+    if job.trial is not None:
+        return plan_trial(job.exercise, source, job.tile, job.trial, job.seed)
     plan = make_plan(job.exercise, source, job.tile, job.seed)
     if job.case is None:
         return plan
@@ -217,7 +222,12 @@ def _plan(job: Job, source: Source | None = None) -> Plan:
 
 
 def _unranked(job: Job, source: Source, plan: Plan) -> tuple[Finding, ...]:
-    reason = "" if job.case is not None else unranked(job.exercise, plan.tile, source.macros)
+    """Why the kernel gets no speed, or why a trial's sizes don't suit its own tile."""
+    if job.trial is not None:
+        reason = misfit(job.exercise, job.trial.sizes, plan.tile, source.macros)
+        reason = f"{reason[:1].upper()}{reason[1:]}"
+    else:
+        reason = "" if job.case is not None else unranked(job.exercise, plan.tile, source.macros)
     return (Finding(Verdict.REJECTED, reason, severity=Severity.WARNING),) if reason else ()
 
 
@@ -273,6 +283,7 @@ def _report(
         launches=tuple(launch.kernel for launch in job.exercise.launches) if job.exercise.then else (),
         seed=plan.seed,
         isolation=isolation,
+        values=checked.values,
     )
 
 

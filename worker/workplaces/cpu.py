@@ -10,7 +10,8 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from kernels.exercise import read_exercise
+from kernels.exercise import Exercise, read_exercise
+from kernels.exercise.trial import Trial, TrialError, check_trial
 from kernels.report import Report, message_for
 from kernels.verdict import Finding, Verdict, decide, finding_order
 from worker.contract.architectures import ARCHES
@@ -135,7 +136,18 @@ def _job(work: CheckWork, cache: Path) -> Job:
         evidence=work.evidence,
         gpu=work.device_class,
         repeats=work.repeats,
+        trial=_trial(work, exercise),
     )
+
+
+def _trial(work: CheckWork, exercise: Exercise) -> Trial | None:
+    """The trial in a message. Raises StepFault."""
+    if work.trial is not None:
+        try:
+            check_trial(exercise, work.trial, work.tile or exercise.tile)
+        except TrialError as error:
+            raise StepFault(f"the trial can't run: {error}") from error
+    return work.trial
 
 
 def _done(report: Report, checked: Checked | None, check: CheckWork) -> Done:

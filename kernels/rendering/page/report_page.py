@@ -108,8 +108,8 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
         "advice": analysis.evidence.advice[1 if card.label == NEXT_STEP else 0 :],
         "report": report,
         "card": card,
-        # The card has all of a single finding.
-        "listed": analysis.findings not in {(), (first_error(report.findings, report.verdict),)},
+        # The card has all of a single finding, and all errors of the compiler.
+        "listed": analysis.findings not in {(), (first_error(report.findings, report.verdict), *card.also)},
         "excerpt": _excerpt(card, source),
         "race": race_view(report),
         "incorrect": incorrect_view(report),

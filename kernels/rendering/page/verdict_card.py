@@ -9,9 +9,10 @@ from kernels.evidence import costliest_line
 from kernels.rendering.findings import excerpt_labels, excerpt_numbers, headline
 from kernels.report.explanation import explanation_of, marked_lines
 from kernels.report.model import Explanation, Report, first_error
-from kernels.verdict import Finding, Verdict
+from kernels.verdict import Finding, Verdict, errors_of
 from kernels.wording import lines_named, plural
 
+_MOST_ALSO = 9
 NEXT_STEP, NEXT_IDEA = "Next step", "Next idea"
 _LOST_UPDATE = "Two threads change the same memory at once, so one change is lost."
 _COUNTED = {Verdict.INPUT_MODIFIED: "changed element"}
@@ -39,6 +40,7 @@ class VerdictCard:
     sentence: what is wrong; detail: one example of it, or ""; count: `240 access pairs across all cases`, or ""
     line: where to begin in the source; None if no line is known
     label: the heading of the step
+    also: the compiler's other errors
     step: what to do next, or ""; step_line: the line that it is about, if it doesn't name one
     """
 
@@ -54,6 +56,7 @@ class VerdictCard:
     step_line: int | None = None
     label: str = NEXT_STEP
     role: str = ""
+    also: tuple[Finding, ...] = ()
 
 
 def verdict_card(report: Report, last: int, idea: str = "") -> VerdictCard:
@@ -88,7 +91,14 @@ def verdict_card(report: Report, last: int, idea: str = "") -> VerdictCard:
         step_line=step_line,
         label=label,
         role=_role(accepted, missed) if look and not slowest else "",
+        also=_also(report, leading),
     )
+
+
+def _also(report: Report, leading: Finding | None) -> tuple[Finding, ...]:
+    if report.verdict is not Verdict.COMPILE_ERROR:
+        return ()
+    return tuple(each for each in errors_of(report.findings) if each is not leading)[:_MOST_ALSO]
 
 
 def _where(leading: Finding | None, look: Iterable[int]) -> str:

@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from kernels.evidence import Evidence
 from kernels.ladder import Ladder, shipped_ladder
 from kernels.rendering.page.report_page import ReportContext, render_report, render_sections
+from kernels.rendering.page.trial_page import render_trial
 from kernels.rendering.text_safety import safe
 from kernels.report import Report
 from kernels.report.model import Explanation
@@ -65,6 +66,11 @@ def page_of(
     around = ReportContext(file, _ladder(ladder), facts)
     report = readable(plain, Verdict(verdict))
     return _first_that_works(report, lambda each: render_report(each, source, around))[0]
+
+
+def trial_sections(plain: Mapping[str, Any], verdict: str, hides_lines: bool) -> str:
+    """The result of a trial. hides_lines: whether mistakes are named without their lines."""
+    return render_trial(readable(plain, Verdict(verdict)), hides_lines=hides_lines)
 
 
 def _ladder(name: str) -> Ladder | None:

@@ -37,17 +37,20 @@ import { completion } from "./completion";
 import { type Draft, draft, dropDraft, keepDraft } from "./drafts";
 import { KeysChoice } from "./keys";
 import { language } from "./languages";
-import { goToLine, marking, readMarks, showMarks } from "./marks";
+import { goToLine, marking, readMarks, showMarks, showTypingErrors } from "./marks";
 import { oddCharacters } from "./odd-characters";
 import { all, clock, make } from "./page";
 import { endRefusal } from "./refusal";
 import { NotASource, readSource } from "./source-file";
 import { tabKey } from "./tab-key";
 import { theme } from "./theme";
+import { typingErrors } from "./typing-errors";
 import { typeOverSelection } from "./type-over-selection";
 import { wordHelp } from "./word-help";
 
 const DRAFT_MS = 400;
+/** A pause in typing, after which mistakes are marked. */
+const PAUSE_MS = 900;
 const MORE_SHORTCUTS = [
   "F8 goes to the next marked line.",
   "Ctrl+Shift+Enter submits an accepted check.",
@@ -66,6 +69,7 @@ class Editor {
   private readonly hint: HTMLElement;
   private readonly keys = new KeysChoice();
   private timer = 0;
+  private pause = 0;
   /** Whether the draft lacks a change of the text. */
   private unkept: boolean;
   private offersDraft = false;
@@ -133,6 +137,7 @@ class Editor {
         }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) this.changed(update.transactions);
+          if (this.isKernel && (update.docChanged || update.selectionSet)) this.lookAfterPause();
         }),
       ],
     });
@@ -219,6 +224,17 @@ class Editor {
     this.unkept = true;
     if (this.refused !== "") this.say("");
     this.timer = window.setTimeout(() => this.keep(), DRAFT_MS);
+  }
+
+  /** Mark mistakes once the reader pauses, except on the line that is being written. */
+  private lookAfterPause(): void {
+    window.clearTimeout(this.pause);
+    this.pause = window.setTimeout(() => {
+      const { doc, selection } = this.view.state;
+      const here = doc.lineAt(selection.main.head).number;
+      const isWriting = this.view.hasFocus;
+      showTypingErrors(this.view, typingErrors(this.text).filter((each) => !isWriting || each.line !== here));
+    }, PAUSE_MS);
   }
 
   private showWhetherChanged(): void {

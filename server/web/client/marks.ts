@@ -1,13 +1,14 @@
 // Errors and findings on their lines: underlined, with a sign next to the line number and the text as a tooltip. They
 // move with their line while the text changes.
 
-import { type Diagnostic, diagnosticCount, lintGutter, setDiagnostics } from "@codemirror/lint";
+import { type Diagnostic, diagnosticCount, forEachDiagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import type { Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 
 import { withCode } from "./explanation";
 import { make } from "./page";
 
+const WHILE_TYPING = "before a check";
 const SEVERITIES = ["error", "warning", "info"] as const;
 
 export interface Mark {
@@ -47,7 +48,25 @@ function readMark(found: unknown): readonly Mark[] {
 }
 
 export function showMarks(view: EditorView, marks: readonly Mark[]): void {
-  const shown = marks
+  const shown = diagnostics(view, marks).sort((one, other) => one.from - other.from);
+  if (shown.length + diagnosticCount(view.state) > 0) view.dispatch(setDiagnostics(view.state, shown));
+}
+
+/** Replace the marks of mistakes that were found while typing. The server's marks stay at their code. */
+export function showTypingErrors(view: EditorView, marks: readonly Mark[]): void {
+  const kept: Diagnostic[] = [];
+  let old = 0;
+  forEachDiagnostic(view.state, (each, from, to) => {
+    if (each.source === WHILE_TYPING) old += 1;
+    else kept.push({ ...each, from, to });
+  });
+  const found = diagnostics(view, marks).map((each) => ({ ...each, source: WHILE_TYPING }));
+  if (old + found.length === 0) return;
+  view.dispatch(setDiagnostics(view.state, [...kept, ...found].sort((one, other) => one.from - other.from)));
+}
+
+function diagnostics(view: EditorView, marks: readonly Mark[]): Diagnostic[] {
+  return marks
     .filter((mark) => mark.line >= 1 && mark.line <= view.state.doc.lines)
     .map((mark): Diagnostic => {
       const line = view.state.doc.line(mark.line);
@@ -61,9 +80,7 @@ export function showMarks(view: EditorView, marks: readonly Mark[]): void {
         markClass: `cm-mark-${mark.severity}`,
         ...(mark.kind === "" ? {} : { source: mark.kind.replaceAll("_", " ") }),
       };
-    })
-    .sort((one, other) => one.from - other.from);
-  if (shown.length + diagnosticCount(view.state) > 0) view.dispatch(setDiagnostics(view.state, shown));
+    });
 }
 
 /** The part of a line to mark: the word or the sign at the column, the sign before a gap, or all without a column. */

@@ -18,6 +18,8 @@ import { Live } from "./follow";
 import { splitter } from "./splitter";
 import { all, make } from "./page";
 import { endRefusal } from "./refusal";
+import { questionLinks } from "./questions";
+import { Trials } from "./trials";
 
 const SENDS = ["mode", "late_days"];
 const LATE_DAYS = '[data-refusal="late_days"]';
@@ -41,11 +43,14 @@ class Workbench {
   private readonly title = document.title;
   private readonly panel: HTMLElement;
   private readonly area: HTMLTextAreaElement | null;
+  private readonly trials: Trials | null;
 
   constructor(private readonly bench: HTMLElement) {
     this.panel = bench.querySelector<HTMLElement>("#panel") ?? bench;
     this.area = bench.querySelector<HTMLTextAreaElement>("textarea[data-editor]");
     this.sent = this.area?.defaultValue ?? null;
+    const place = bench.querySelector<HTMLElement>("[data-trial]");
+    this.trials = place && new Trials(place, () => this.area?.value ?? "");
     bench.addEventListener("submit", (event) => this.submit(event));
     bench.addEventListener("click", (event) => this.click(event));
     document.addEventListener("keydown", (event) => this.press(event), true);
@@ -87,6 +92,7 @@ class Workbench {
   private click(event: MouseEvent): void {
     const link = event.target instanceof Element ? event.target.closest<HTMLElement>("a") : null;
     if (link?.getAttribute("href") === "#checked") void this.showEarlier();
+    if (link?.getAttribute("href") === "#try") void this.trials?.load();
     if (link?.dataset["editorLine"] !== undefined && !WIDE.matches) this.tab("work");
   }
 
@@ -212,9 +218,7 @@ class Workbench {
     shown.querySelector(".verdict .actions a:not([data-editor-line])")?.remove();
     for (const link of all<HTMLAnchorElement>('a[href^="#L"]', shown)) link.dataset["editorLine"] = link.hash.slice(2);
     const address = shown.dataset["address"] ?? "";
-    const line = shown.querySelector<HTMLElement>(".verdict [data-editor-line]")?.dataset["editorLine"];
-    const question = `${address}/comments${line === undefined ? "" : `?line=${line}`}#write`;
-    const links = [make("a", { href: address }, "Open the submission’s page"), " ", make("a", { href: question }, "Ask a question")];
+    const links = [make("a", { href: address }, "Open the submission’s page"), " ", questionLinks(shown, address)];
     const whole = make("p", {}, ...links);
     keepFocus(this.panel, () => {
       this.panel.replaceChildren(shown, whole);

@@ -97,3 +97,14 @@ def test_the_common_indentation_is_left_out_and_a_lost_update_is_named():
     html = str(render_sections(with_source(report(update), source.splitlines()), source, ReportContext()))
     assert '<code><i class="deeper">    </i>total[0] += 1;</code>' in html
     assert "one change is lost" in html
+
+
+def test_all_errors_of_the_compiler_are_on_the_card():
+    first, *others = (
+        Finding(Verdict.COMPILE_ERROR, f"`{name}` is undefined.", line) for name, line in (("a", 3), ("b", 4), ("c", 9))
+    )
+    shown = report(first, *others, verdict=Verdict.COMPILE_ERROR)
+    assert card_of(shown, LINES).also == tuple(others)
+    html = render_sections(shown, SOURCE, ReportContext())
+    assert 'href="#L9"' in html
+    assert 'id="findings"' not in html

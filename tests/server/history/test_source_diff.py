@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from server.history import source_diff as line_pairs
-from server.history.source_diff import MOST_LINES, MOST_MARKED, Row, Side, blocks, source_diff
+from server.history.source_diff import MOST_LINES, MOST_MARKED, Row, Side, blocks, in_colours, source_diff
 
 
 def sides(rows: tuple[Row, ...]) -> list[tuple[str | None, str | None]]:
@@ -166,3 +166,19 @@ def _count(act: Callable[[], object], most: int) -> None:
 
 def test_line_ends_of_other_systems_are_no_difference():
     assert source_diff("a\r\nb\r\n", "a\nb").alike
+
+
+def test_colours_split_the_pieces_and_keep_the_text_and_its_marks():
+    left, right = "int x = a[i]; // one", "int x = a[j]; // one\n__syncthreads();"
+    diff = source_diff(left, right)
+    painted = in_colours(diff, left, right)
+    assert sides(painted.rows) == sides(diff.rows)
+    changed, added = (row.right for row in painted.rows)
+    assert changed is not None
+    assert added is not None
+    assert [(piece.text, piece.kind) for piece in changed.pieces if piece.kind] == [
+        ("int", "keyword"),
+        ("// one", "comment"),
+    ]
+    assert [piece.text for piece in changed.pieces if piece.changed] == ["j"]
+    assert ("__syncthreads", "cuda") in [(piece.text, piece.kind) for piece in added.pieces]

@@ -59,6 +59,7 @@ def test_a_question_is_answered_and_read(portal: Portal, page: str, tom: Browser
     assert "data-new" in ada.page(page)
     assert "data-new" not in ada.page(page)
     assert "data-answers" not in ada.page("/")
+    assert "notice=question-sent" in ada.post_form(page, text="Why?").headers["Location"]
     wrote(ada, page, text="And then?", thread=thread)
     assert "And then?" in tom.page(QUESTIONS)
     assert portal.course.actions("comment.") == ["comment.written"]

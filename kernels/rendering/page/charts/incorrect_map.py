@@ -16,6 +16,7 @@ from kernels.wording import part_of
 
 _WIDTH, _LEFT, _TOP, _BOTTOM = 420, 64, 26, 26
 _SIDE, _LARGEST = 320, 22
+_LINE = 16
 _DARKEST = 8
 
 
@@ -68,8 +69,10 @@ def _drawing(found: IncorrectMap, tile: int, where: str) -> Markup:
     if rows > 1:
         body += svg.text(_LEFT - 7, _TOP + 12, "row 0", anchor="end")
         body += svg.text(_LEFT - 7, _TOP + max(down, 24) - 2, f"row {found.rows - 1:,}", anchor="end")
-    height = round(_TOP + max(down, 24) + _BOTTOM)
-    body += svg.text(_LEFT, height - 8, _legend(found, tile if any(tiles) else 0))
+    legend = _legend(found, tile if any(tiles) else 0)
+    height = round(_TOP + max(down, 24) + _BOTTOM) + _LINE * (len(legend) - 1)
+    for number, line in enumerate(reversed(legend)):
+        body += svg.text(_LEFT, height - 8 - _LINE * number, line)
     return svg.figure(
         "incorrect-map", f"Incorrect elements of {found.name}", where, body, _WIDTH, height, "chart plot"
     )  # fmt: skip
@@ -80,12 +83,13 @@ def _between(cells: int, each: int, tile: int) -> range:
     return range(tile // each, cells, tile // each) if tile > each and tile % each == 0 else range(0)
 
 
-def _legend(found: IncorrectMap, tile: int) -> str:
+def _legend(found: IncorrectMap, tile: int) -> tuple[str, ...]:
+    """Two lines, because one is too long for the width."""
     high, wide = found.cell
-    lines = f" Lines: tiles of {tile}." if tile else ""
+    lines = (f"Lines: tiles of {tile}.",) if tile else ()
     if (high, wide) == (1, 1):
-        return f"Dark: incorrect.{lines}"
-    return f"A cell is {high:,} × {wide:,} elements. Darker: more incorrect.{lines}"
+        return ("Dark: incorrect.", *lines)
+    return (f"A cell is {high:,} × {wide:,} elements. Darker: more incorrect.", *lines)
 
 
 def _where(found: IncorrectMap) -> str:
