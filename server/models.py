@@ -14,6 +14,7 @@ from server.mail import models as mail
 from server.standings import models as standings
 from server.submissions import models as submissions
 from server.talk import models as talk
+from server.teams import models as teams
 
 __all__ = [
     "Base",
@@ -28,4 +29,5 @@ __all__ = [
     "standings",
     "submissions",
     "talk",
+    "teams",
 ]

@@ -10,7 +10,7 @@ from alembic import op
 from alembic.operations import BatchOperations
 
 revision = "0044"
-down_revision = "0042"
+down_revision = "0043"
 
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _KEY = "fk_jobs_trial_of_id_assignments"

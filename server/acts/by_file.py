@@ -34,11 +34,13 @@ class StudentFile:
 
     name: in addresses and texts, such as "extensions"
     present: the present values of students by ID, which an export has
+    wrong: mistakes of the whole file by the student's ID, which no line has alone
     """
 
     name: str
     act: Act[Any]
     present: Callable[[Session, Assignment], Mapping[int, Any]]
+    wrong: Callable[[Session, Assignment, Mapping[int, Any]], Mapping[int, str]] = lambda *_: {}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -164,6 +166,8 @@ def make_plan(session: Session, file: StudentFile, assignment: Assignment, read:
         unchanged = student is not None and entries[-1].was == row.given
         wrong = {} if unchanged else file.act.mistakes(session, assignment_target(assignment), row.given)
         problems += [Problem(row.line, text) for text in wrong.values()]
+    together = file.wrong(session, assignment, {one.person_id: one.row.given for one in entries})
+    problems += [Problem(one.row.line, together[one.person_id]) for one in entries if one.person_id in together]
     return Plan(tuple(entries), tuple(sorted(problems, key=lambda problem: problem.line)))
 
 

@@ -31,8 +31,8 @@ from server.http.site import site
 from server.table_file import MOST_BYTES, Unreadable
 from server.table_file import Problem as LineProblem
 
-_AT = "/courses/<course>/assignments/<assignment>/<any(extensions, corrections):what>"
-_PATH = {"course": NAME, "assignment": NAME, "what": Annotated[str, Text("extensions|corrections")]}
+_AT = "/courses/<course>/assignments/<assignment>/<any(extensions, corrections, teams):what>"
+_PATH = {"course": NAME, "assignment": NAME, "what": Annotated[str, Text("extensions|corrections|teams")]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class FileProblem(Problem):
 @staff_api.get(f"{_AT}.csv")
 @operation(str, media_type="text/csv", path=_PATH, scope=Scope.STAFF, refuses=REFUSES)
 def export_student_file(course: str, assignment: str, what: str) -> Response:
-    """Export an assignment's extensions or corrections as CSV, for importing them again, as course staff."""
+    """Export an assignment's extensions, corrections or teams as CSV, for importing them again, as course staff."""
     file = FILES[what]
     with read_as_staff(course) as (session, here):
         found = assignment_here(session, here.slug, assignment)
@@ -109,7 +109,7 @@ def export_student_file(course: str, assignment: str, what: str) -> Response:
     problems={409: LowersPointsProblem, 422: FileProblem},
 )
 def import_student_file(course: str, assignment: str, what: str) -> Response:
-    """Change extensions or corrections by a file, as an instructor: all lines, or none."""
+    """Change extensions, corrections or teams by a file, as an instructor: all lines, or none."""
     desk, file = desk_of(course, instructor=True), FILES[what]
     asked = read_change(StudentFileRequest)
     with site().sessions.begin() as session:

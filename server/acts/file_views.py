@@ -29,9 +29,10 @@ from server.http.forms import Form, filled
 from server.http.site import site
 from server.roster.csv_file import MOST_LINES
 from server.roster.views import csv_answer, sent_table
+from server.teams.placement import TEAMS_FILE
 
-FILES: Mapping[str, StudentFile] = {file.name: file for file in (EXTENSIONS_FILE, CORRECTIONS_FILE)}
-_AT = "/assignments/<assignment>/<any(extensions, corrections):what>"
+FILES: Mapping[str, StudentFile] = {file.name: file for file in (EXTENSIONS_FILE, CORRECTIONS_FILE, TEAMS_FILE)}
+_AT = "/assignments/<assignment>/<any(extensions, corrections, teams):what>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from kernels.analysis.devices import devices
 from kernels.exercise import Exercise
 from server.accounts.models import Person
-from server.assignments.settings import AssignmentSettings, put_settings
+from server.assignments.settings import AssignmentSettings, put_settings, wrong_team_size
 from server.audit.service import note
 from server.courses import service
 from server.courses.models import Assignment, Course
@@ -73,6 +73,8 @@ def set_exercise(
     made = assign(session, course, content, replace(terms, title=setting.title), moment)
     if wrong := wrong_tiers(made, setting.speed_by, setting.speed_tiers):
         raise CourseError(wrong, ["speed_tiers"])
+    if wrong_teams := wrong_team_size(session, made, setting):
+        raise CourseError(wrong_teams["team_size"], wrong_teams)
     put_settings(session, made, replace(setting, title=made.title))
     note(
         session, actor, "assignment.created", f"assignment {course.slug}/{made.slug}", now=moment, course_id=course.id,

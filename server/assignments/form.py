@@ -20,13 +20,14 @@ from kernels.wire import from_plain
 from kernels.wording import byte_size
 from server.accounts.digest import digest_of
 from server.bounded_work import bounded
-from server.courses.models import SOURCE_BYTES
+from server.courses.models import SOURCE_BYTES, Assignment
 from server.grading.models import JobState, Result, Source
 from server.submissions.line_marks import LineMark, line_marks
 from server.submissions.models import Mode, Submission
 from server.submissions.result.report import read_stored_report
 from server.submissions.service import latest_job
 from server.submissions.source import SubmittedSource, UnusableSource, read_source
+from server.teams.credit import counts_for, teams_of
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 _REQUEST_KEY = re.compile(rf"({_KEY.pattern})-{_KEY.pattern}")
@@ -204,10 +205,11 @@ class EarlierSubmission:
 
 
 def earlier_submission(
-    session: Session, person_id: int, assignment_id: int, public_id: str | None = None, *, staff: bool
+    session: Session, person_id: int, assignment: Assignment, public_id: str | None = None, *, staff: bool
 ) -> EarlierSubmission | None:
-    """The submission with this ID, or the last one; None if this person has none in the assignment."""
-    query = select(Submission).where(Submission.person_id == person_id, Submission.assignment_id == assignment_id)
+    """The submission with this ID, or the last one; None if this person and their team have none in the assignment."""
+    mine = counts_for(person_id, teams_of(session, [assignment], person_id))
+    query = select(Submission).where(mine, Submission.assignment_id == assignment.id)
     if public_id is not None:
         if not (public_id.isascii() and public_id.isalnum()):
             return None

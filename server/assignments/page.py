@@ -78,6 +78,7 @@ class AssignmentPage:
     counts: the submission that counts; best: the best one, if it is a different one
     late_days: the reader's late days; None for course staff
     viewed: whether course staff view the page as the student, and can't submit
+    reader: the ID of the person
     worth_late: the points of a kernel that is accepted now, after the deadline; None before the deadline
     """
 
@@ -100,6 +101,7 @@ class AssignmentPage:
     late_days: LateDays | None
     worth_late: float | None
     viewed: bool
+    reader: int
 
     @property
     def over(self) -> bool:
@@ -129,13 +131,13 @@ def assignment_page(
     bar = course_bar(session, reader)
     task = bar.task if bar else task_of(session, assignment, who.id)
     given = material_of(session, assignment.exercise)
-    before = earlier_submission(session, who.id, assignment.id, came_from, staff=course.is_staff)
+    before = earlier_submission(session, who.id, assignment, came_from, staff=course.is_staff)
     if came_from is not None and before is None:
         raise nothing_here()
     limits = None if course.is_staff else allowance(session, assignment, who.id, now)
     days = None if course.is_staff else late_days_of(session, assignment, who.id, now)
     newest = tuple(reversed(task.entries))
-    highest = best(assignment, task.deadlines, task.entries)
+    highest = best(assignment, task.graded_by, task.entries)
     return AssignmentPage(
         now=now,
         course=course,
@@ -168,6 +170,7 @@ def assignment_page(
         if task.overdue(now)
         else None,
         viewed=who.viewing is not None,
+        reader=who.id,
     )
 
 

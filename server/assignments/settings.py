@@ -22,11 +22,14 @@ from server.grades.points import LONGEST_TIERS, TierError, read_tiers, wrong_tie
 from server.standings.board_query import wrong_columns
 from server.standings.service import freeze
 from server.submissions.models import Submission
+from server.teams.queries import has_submitted_teams, teams_in
 
 MOST_POINTS = 100_000
+MOST_IN_TEAM = 3
 SHARES = (50, 60, 70, 80, 90)
 """Shares in % from which two submissions can count as similar."""
 
+_NAMED = 5
 _WEEK = 7 * 86_400
 _DEADLINES = frozenset({"due_at", "closes_at", "opens_at"})
 _COUNTS = (("best", "The best"), ("last", "The last"), ("chosen", "The student’s choice"))
@@ -38,6 +41,7 @@ _SPEEDS = (
 _SIMILAR = (
     ("", "Proposed for the exercise"), ("0", "Not compared"), *((str(share), f"From {share} %") for share in SHARES),
 )  # fmt: skip
+_TEAMS = (("1", "No teams"), ("2", "Up to 2"), ("3", "Up to 3"))
 _SORTS = (
     ("", "Rank"), ("time", "Median time, shortest first"), ("-time", "Median time, longest first"),
     ("share", "Share of cuBLAS, highest first"), ("-share", "Share of cuBLAS, lowest first"),
@@ -100,8 +104,12 @@ class AssignmentSettings:
         "Only ranked measurements on the assignment’s GPU reach a tier above 0.",
         metavar="TIERS", help='Percentages by speed, such as "0:60 2000:80 5000:100".',
     )] = ""
+    team_size: Annotated[int, Range(1, MOST_IN_TEAM), Asked(
+        "Team size", "Students form teams of up to this size. What one submits counts for all.", choices=_TEAMS,
+        group="Limits for each student", metavar="NUMBER", help="How many students may submit together, 1 to 3.",
+    )] = 1
     attempts: Annotated[int | None, Range(1, 10_000), Asked(
-        "Attempts", "Empty: no limit.", group="Limits for each student",
+        "Attempts", "Empty: no limit.",
         metavar="NUMBER", none="any", help="Attempts per student.",
     )] = None
     min_interval_seconds: Annotated[int, Range(0, _WEEK), Asked(
@@ -185,6 +193,21 @@ def wrong_settings(setting: AssignmentSettings) -> dict[str, str]:
     return found | dict(outside_limits(setting))
 
 
+def wrong_team_size(session: Session, assignment: Assignment, setting: AssignmentSettings) -> dict[str, str]:
+    """Why an assignment with these settings can't have teams of this size, by field."""
+    if setting.team_size == 1 and assignment.team_size == 1:
+        return {}
+    counts = setting.points or setting.due_at or assignment.device_class or assignment.rubric
+    if setting.team_size > 1 and not counts:
+        return {"team_size": "Practice has no teams. Give the assignment points or a due time first."}
+    if setting.team_size == 1 and has_submitted_teams(session, assignment):
+        return {"team_size": "Teams have submitted, and their submissions stay theirs. Choose a size of 2 or 3."}
+    if larger := [each.name for each in teams_in(session, assignment) if len(each.members) > setting.team_size]:
+        named = f"{', '.join(larger[:_NAMED])}{' and others' if larger[_NAMED:] else ''}"
+        return {"team_size": f"These teams are larger: {named}. Move their students first, or choose a larger size."}
+    return {}
+
+
 def _tiers(setting: AssignmentSettings) -> dict[str, str]:
     if len(setting.speed_tiers) > LONGEST_TIERS:
         return {"speed_tiers": f"The tiers are too long. The limit is {LONGEST_TIERS} characters."}
@@ -209,8 +232,8 @@ def _order(setting: AssignmentSettings) -> dict[str, str]:
     return found
 
 
-def _wrong(_session: Session, on: Target, setting: AssignmentSettings) -> dict[str, str]:
-    found = wrong_settings(setting)
+def _wrong(session: Session, on: Target, setting: AssignmentSettings) -> dict[str, str]:
+    found = wrong_settings(setting) | wrong_team_size(session, on.assignment, setting)
     if not found and (wrong := wrong_tiers(on.assignment, setting.speed_by, setting.speed_tiers)):
         return {"speed_tiers": wrong}
     return found

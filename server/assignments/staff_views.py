@@ -34,6 +34,8 @@ from server.http.forms import Form, filled, sent
 from server.http.site import site
 from server.roster.service import Wanted, roster
 from server.talk.models import ExtensionRequest
+from server.teams.placement import PLACEMENT
+from server.teams.queries import TeamView, teams_in
 
 OWN = "own:"
 """In a form, before the name of a course's own exercise. Tilelab may have one of the same name."""
@@ -76,18 +78,21 @@ class AssignmentPage:
 
     newer: a newer published version of the course's own exercise; None for none
     asked: the oldest open extension requests
+    teams: without any if it has no teams
     """
 
     desk: Desk
     assignment: Assignment
     form: Form
     extension_form: Form
+    team_form: Form
     extensions: list[Extension]
     students: list[tuple[str, str]]
     zone: str
     outdated: bool
     newer: ExerciseRow | None = None
     asked: Sequence[ExtensionRequest] = ()
+    teams: Sequence[TeamView] = ()
 
     @property
     def refused(self) -> bool:
@@ -195,7 +200,12 @@ def on_student(name: str, person: int, session: Session, course: Membership, _: 
 
 
 def assignment_page(
-    session: Session, course: Membership, on: Target, form: Form | None = None, extension_form: Form | None = None
+    session: Session,
+    course: Membership,
+    on: Target,
+    form: Form | None = None,
+    extension_form: Form | None = None,
+    team_form: Form | None = None,
 ) -> str:
     """The assignment's page. form: with settings that were sent; None for the present ones."""
     assignment, students = on.assignment, roster(session, course.course_id, Wanted(role=Role.STUDENT))
@@ -204,15 +214,21 @@ def assignment_page(
         assignment,
         form or form_now(SETTINGS, session, on),
         extension_form or filled({}),
+        team_form or filled({}),
         list(extensions(session, assignment)),
         [(str(one.person_id), f"{one.name} · {one.email}") for one in students],
         course.time_zone,
         outdated=is_outdated(session, assignment),
         newer=newer_version(session, assignment.exercise),
         asked=open_requests(session, [assignment.id], MOST_ASKED),
+        teams=() if assignment.team_size == 1 else teams_in(session, assignment),
     )
     return render_template(
-        "assignments/staff_assignment.html", page=page, fields=SETTINGS.fields, granted=EXTENSION.by_name
+        "assignments/staff_assignment.html",
+        page=page,
+        fields=SETTINGS.fields,
+        granted=EXTENSION.by_name,
+        placed=PLACEMENT.by_name,
     )
 
 

@@ -20,6 +20,7 @@ from server.grading.metric import metric_of
 from server.submissions.counted_submission import Counted, Deadlines, Entry, due_for
 from server.submissions.entries import deciding_entries, times_since
 from server.submissions.models import Mode
+from server.teams.deadlines import shared_deadlines
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,8 @@ class Task:
     """An assignment for one person.
 
     points: the most possible, with those by the rubric
-    deadlines: with this person's extension and accommodation; usual: without them
+    deadlines: with this person's extension and accommodation, or those of their team; usual: without them
+    graded_by: the person's own, by which submissions without a team have their points
     extra_attempts: granted to this person
     metric: ranks the measurements
     grade: what counts, and the points
@@ -50,6 +52,7 @@ class Task:
     listed: bool
     deadlines: Deadlines
     usual: Deadlines
+    graded_by: Deadlines
     extra_attempts: int
     grade: Grade
     entries: Sequence[Entry]
@@ -171,9 +174,10 @@ def tasks_for(
     decided = decisions or decisions_of(session, [one.id for one in assignments], person_id)
     by_rubric = rubric_grades_of(session, assignments, person_id)
     deciding = deciding_entries(session, assignments, person_id, also)
+    shared = shared_deadlines(session, assignments, person_id)
     for assignment in assignments:
         decision = decided[assignment.id]
-        extension, deadlines = decision.extension, decision.deadlines(assignment)
+        extension, own = decision.extension, decision.deadlines(assignment)
         entries = deciding[assignment.id].entries
         yield Task(
             course=assignment.course.slug,
@@ -186,8 +190,9 @@ def tasks_for(
             metric=metric_of(assignment.exercise),
             opens_at=assignment.opens_at,
             listed=assignment.listed,
-            deadlines=deadlines,
+            deadlines=shared.get(assignment.id, own),
             usual=due_for(assignment, None, None),
+            graded_by=own,
             extra_attempts=extension.extra_attempts if extension else 0,
             grade=grade_from(assignment, decision, entries, by_rubric.get(assignment.id)),
             entries=entries,

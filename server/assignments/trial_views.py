@@ -215,7 +215,7 @@ def _source(session: Session, reader: Reader, assignment: Assignment, found: Las
     """The tried text, otherwise the last submission's, otherwise the starter."""
     if found is not None:
         return found.source
-    before = earlier_submission(session, reader.viewer.id, assignment.id, staff=reader.course.is_staff)
+    before = earlier_submission(session, reader.viewer.id, assignment, staff=reader.course.is_staff)
     if before is not None:
         return before.text
     given = material_of(session, assignment.exercise)

@@ -30,6 +30,7 @@ from server.submissions.refusals import DiskFull, NotAccepted, SpendsLateDays, T
 from server.submissions.service import SubmissionInput
 from server.talk.announcement_views import read_announcements
 from server.talk.comments import news_in
+from server.teams.queries import team_of
 
 courses = Blueprint("courses", __name__, url_prefix="/courses")
 
@@ -136,6 +137,7 @@ def _page(
             session, reader, assignment, came_from=came_from, sent=sent, most_under_way=site().settings.under_way
         )
         asked = None if reader.course.is_staff else request_state(session, reader, assignment)
+        team = None if reader.course.is_staff else team_of(session, assignment, reader.viewer.id)
         pinned = pinned_experiments(session, assignment)
         announced = read_announcements(session, reader.course, assignment=assignment.slug)
     mistake = sent.mistake if sent else None
@@ -148,6 +150,8 @@ def _page(
         checks=sent is not None and sent.mode is Mode.CHECK,
         told=partial(_told, reader=reader),
         asked=asked,
+        team_size=assignment.team_size,
+        team=team,
         pinned=pinned,
         part=announced,
         course=reader.course,

@@ -13,7 +13,7 @@ from server.database.base import Base, BigId
 AREAS = (
     "access", "admin", "announcement", "assignment", "comment", "course", "exercise", "experiment", "extension",
     "grades", "identity", "invitation", "job", "lti", "member", "password", "person", "regrade", "request", "reset",
-    "roster", "submission", "token", "worker",
+    "roster", "submission", "team", "token", "worker",
 )  # fmt: skip
 """Areas of the audit log: the first words of actions."""
 

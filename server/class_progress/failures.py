@@ -17,6 +17,7 @@ from server.courses.models import Assignment
 from server.grading.models import Result
 from server.grading.reports import ReportError, unpack
 from server.submissions.models import Submission
+from server.teams.credit import credited
 
 _LATEST = 20_000
 """So many attempts are read. A class of 300 makes a few thousand."""
@@ -58,19 +59,14 @@ class Failing:
 
 def failures(session: Session, assignment: Assignment, students: Select[int]) -> tuple[Failing, ...]:
     """What fails most among these students, the most frequent first."""
+    one = credited([assignment])
     query = (
-        select(
-            Submission.person_id, Submission.created_at, Submission.public_id, Submission.verdict, Result.cause,
-        )
-        .join(Result, Result.job_id == Submission.judged_job_id)
-        .where(
-            Submission.assignment_id == assignment.id,
-            Submission.verdict != Verdict.SYSTEM_ERROR,
-            Submission.person_id.in_(students),
-        )
-        .order_by(Submission.created_at.desc(), Submission.id.desc())
+        select(one.person_id, one.created_at, one.public_id, one.verdict, Result.cause)
+        .join(Result, Result.job_id == one.judged_job_id)
+        .where(one.assignment_id == assignment.id, one.verdict != Verdict.SYSTEM_ERROR, one.person_id.in_(students))
+        .order_by(one.created_at.desc(), one.id.desc())
         .limit(_LATEST)
-    )  # fmt: skip
+    )
     latest = [
         Try(person, at, name, verdict, cause)
         for person, at, name, verdict, cause in session.execute(query)

@@ -54,7 +54,7 @@ class Listed:
 
     def lines(self, session: Session, members: Sequence[Member]) -> Iterator[ProgressLine]:
         """What some of the students have tried."""
-        tries = tries_of(session, self.assignment.id, [each.person_id for each in members])
+        tries = tries_of(session, self.assignment, [each.person_id for each in members])
         for member in members:
             number, own = member.person_id, tries.get(member.person_id)
             last = (0, None, None, None) if own is None else (own.count, own.last_at, own.public_id, own.verdict)

@@ -18,7 +18,8 @@ from server.database.base import one_of
 from server.grades.gradebook import Line, gradebook
 from server.roster.service import Member
 from server.standings.class_speeds import histogram
-from server.submissions.models import Mode, Submission
+from server.submissions.models import Mode
+from server.teams.credit import credited
 
 _BINS = 10
 
@@ -92,11 +93,12 @@ def _points(lines: Sequence[Line]) -> list[float]:
 
 def _times(session: Session, assignment: Assignment, people: Sequence[int]) -> Mapping[int, float]:
     """The seconds from each student's first attempt to the first accepted submission."""
-    accepted = and_(Submission.mode == Mode.RANK, Submission.verdict == Verdict.ACCEPTED)
+    one = credited([assignment])
+    accepted = and_(one.mode == Mode.RANK, one.verdict == Verdict.ACCEPTED)
     query = (
-        select(Submission.person_id, func.min(Submission.created_at), func.min(case((accepted, Submission.created_at))))
-        .where(Submission.assignment_id == assignment.id, one_of(Submission.person_id, people))
-        .group_by(Submission.person_id)
+        select(one.person_id, func.min(one.created_at), func.min(case((accepted, one.created_at))))
+        .where(one.assignment_id == assignment.id, one_of(one.person_id, people))
+        .group_by(one.person_id)
     )
     found: dict[int, float] = {}
     for person, first, solved in session.execute(query):

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from markupsafe import Markup
-from sqlalchemy import ColumnElement, Select, and_, exists, func, select, true
+from sqlalchemy import ColumnElement, Select, and_, case, exists, func, select, true
 from sqlalchemy.orm import Session
 
 from kernels.rendering.page.charts import svg
@@ -24,6 +24,8 @@ from server.database.base import one_of
 from server.submissions.allowance import accommodations_in
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
+from server.teams.credit import credited
+from server.teams.models import TeamMember
 
 
 class State(StrEnum):
@@ -135,14 +137,70 @@ def states_of(session: Session, course_id: int, assignments: Sequence[Assignment
         .where(*_present(course_id), Assignment.id.in_(known))
     )
     extensions, more_time = extensions_of(session, list(known)), accommodations_in(session, course_id)
+    teams = _team_work(session, assignments)
     found: dict[int, list[StudentState]] = {number: [] for number in known}
     for number, person, accepted_at, submitted, checked, is_excused in session.execute(query):
         due_at = due_for(known[number], extensions.get((number, person)), more_time.get(person)).due_at
-        state = _state(accepted_at, due_at, submitted=submitted, checked=checked)
+        theirs = teams.get((number, person), _TeamWork())
+        state = _state(
+            _first(accepted_at, theirs.accepted_at),
+            _later(due_at, theirs.in_time_at),
+            submitted=submitted or theirs.submitted,
+            checked=checked or theirs.checked,
+        )
         if is_excused:
             state = State.EXCUSED
         found[number].append(StudentState(person, state))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _TeamWork:
+    """What a student's teams did at an assignment.
+
+    accepted_at: the first accepted submission; in_time_at: the first one before the team's deadline
+    """
+
+    accepted_at: datetime | None = None
+    in_time_at: datetime | None = None
+    submitted: bool = False
+    checked: bool = False
+
+
+def _team_work(session: Session, assignments: Sequence[Assignment]) -> Mapping[tuple[int, int], _TeamWork]:
+    """By the IDs of the assignment and the person. No statement if there are no teams."""
+    numbers = [one.id for one in assignments if one.team_size > 1]
+    if not numbers:
+        return {}
+    counts = Submission.mode == Mode.RANK
+    accepted = and_(counts, Submission.verdict == Verdict.ACCEPTED)
+    in_time = and_(accepted, Submission.created_at <= Submission.team_due_at)
+    query = (
+        select(
+            TeamMember.assignment_id,
+            TeamMember.person_id,
+            func.min(case((accepted, Submission.created_at))),
+            func.min(case((in_time, Submission.created_at))),
+            func.sum(case((counts, 1), else_=0)),
+            func.count(),
+        )
+        .join(Submission, Submission.team_id == TeamMember.team_id)
+        .where(TeamMember.assignment_id.in_(numbers))
+        .group_by(TeamMember.assignment_id, TeamMember.person_id)
+    )
+    return {
+        (number, person): _TeamWork(accepted_at, in_time_at, submitted > 0, every > submitted)
+        for number, person, accepted_at, in_time_at, submitted, every in session.execute(query)
+    }
+
+
+def _first(own: datetime | None, teams: datetime | None) -> datetime | None:
+    return min((at for at in (own, teams) if at is not None), default=None)
+
+
+def _later(due_at: datetime | None, in_time_at: datetime | None) -> datetime | None:
+    """The due time, so that what a team had accepted in time isn't late."""
+    return due_at if due_at is None or in_time_at is None else max(due_at, in_time_at)
 
 
 def students_in(course_id: int, section: str = "") -> Select[int]:
@@ -204,12 +262,13 @@ class Stuck:
     public_id: str
 
 
-def tries_of(session: Session, assignment_id: int, people: Sequence[int]) -> Mapping[int, Tries]:
-    """The attempts of these students, by the person's ID."""
+def tries_of(session: Session, assignment: Assignment, people: Sequence[int]) -> Mapping[int, Tries]:
+    """The attempts of these students and their teams, by the person's ID."""
+    one = credited([assignment])
     query = (
-        select(Submission.person_id, Submission.created_at, Submission.public_id, Submission.verdict)
-        .where(Submission.assignment_id == assignment_id, one_of(Submission.person_id, people))
-        .order_by(Submission.created_at, Submission.id)
+        select(one.person_id, one.created_at, one.public_id, one.verdict)
+        .where(one.assignment_id == assignment.id, one_of(one.person_id, people))
+        .order_by(one.created_at, one.id)
     )
     found: dict[int, Tries] = {}
     for person, at, public_id, verdict in session.execute(query):
@@ -221,21 +280,15 @@ def tries_of(session: Session, assignment_id: int, people: Sequence[int]) -> Map
 def stuck(session: Session, assignment: Assignment, states: Sequence[StudentState], now: datetime) -> list[Stuck]:
     """Students who seem stuck, the longest quiet first. Excused ones don't: their state isn't unfinished."""
     unfinished = [state.person_id for state in states if state.state in UNFINISHED]
-    place = func.row_number().over(
-        partition_by=Submission.person_id, order_by=(Submission.created_at.desc(), Submission.id.desc())
-    )
+    one = credited([assignment])
+    place = func.row_number().over(partition_by=one.person_id, order_by=(one.created_at.desc(), one.id.desc()))
     judged = (
-        select(
-            Submission.person_id, Submission.created_at, Submission.public_id, Submission.verdict,
-            place.label("place"),
-        )
+        select(one.person_id, one.created_at, one.public_id, one.verdict, place.label("place"))
         .where(
-            Submission.assignment_id == assignment.id,
-            Submission.verdict != Verdict.SYSTEM_ERROR,
-            one_of(Submission.person_id, unfinished),
+            one.assignment_id == assignment.id, one.verdict != Verdict.SYSTEM_ERROR, one_of(one.person_id, unfinished)
         )
         .subquery()
-    )  # fmt: skip
+    )
     last = select(judged).where(judged.c.place <= SAME).order_by(judged.c.person_id, judged.c.place)
     rows: dict[int, list[tuple[datetime, str, Verdict]]] = defaultdict(list)
     for row in session.execute(last):

@@ -13,6 +13,7 @@ from server.courses.models import Assignment, Membership, Role
 from server.exercises.stored import material_of
 from server.grading.models import NO_SOURCE
 from server.submissions.models import ExactCopy, LookedAtPair, Submission
+from server.teams.credit import parties
 
 
 def note_copy(session: Session, assignment: Assignment, submission: Submission) -> None:
@@ -31,6 +32,9 @@ def note_copy(session: Session, assignment: Assignment, submission: Submission) 
         .limit(1)
     ).one_or_none()
     if first is None or first.person_id == submission.person_id:
+        return
+    teams = parties(session, [assignment])
+    if submission.person_id in teams and teams.get(first.person_id) == teams[submission.person_id]:
         return
     mine = exists().where(*same, Submission.person_id == submission.person_id, Submission.id < submission.id)
     if session.scalar(select(mine)) or submission.source_digest == _starter(session, assignment):

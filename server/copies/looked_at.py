@@ -74,7 +74,7 @@ def fold(found: Similar, marks: Mapping[Pair, LookedAtPair]) -> tuple[Similar, l
 def _connect_all(case: Case, pairs: Iterable[Looked]) -> bool:
     group = {person: {person} for person in people(case.works)}
     for pair in pairs:
-        left, right = group[pair.left.person_id], group[pair.right.person_id]
+        left, right = group[pair.left.party], group[pair.right.party]
         if left is not right:
             left |= right
             group.update(dict.fromkeys(right, left))
@@ -112,9 +112,9 @@ def _mark(session: Session, on: Target, actor: Person | None, given: Mark) -> No
 def _pairs_to_mark(works: Sequence[Work]) -> Iterator[tuple[Work, Work]]:
     """Each submission with the first one of another student."""
     first = works[0]
-    other = next(work for work in works if work.person_id != first.person_id)
+    other = next(work for work in works if work.party != first.party)
     for work in works[1:]:
-        yield (first, work) if work.person_id != first.person_id else (other, work)
+        yield (first, work) if work.party != first.party else (other, work)
 
 
 def _take_back(session: Session, on: Target, actor: Person | None, _: Nothing) -> None:

@@ -25,6 +25,7 @@ from server.exercises.stored import given_code
 from server.grades.grade import grades
 from server.grading.models import NO_SOURCE, Source
 from server.submissions.models import Submission
+from server.teams.credit import parties
 
 MOST_GROUPS = 50
 """Identical files that a page lists."""
@@ -38,7 +39,11 @@ MOST_STUDENTS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A student's submission. course: the short name of its course."""
+    """A student's submission.
+
+    course: the short name of its course
+    team: stands for all students of the author's team; None without a team
+    """
 
     submission_id: int
     public_id: str
@@ -50,6 +55,12 @@ class Work:
     source: str
     assignment_id: int = 0
     course: str = ""
+    team: int | None = None
+
+    @property
+    def party(self) -> int:
+        """The same for all members of a team, who may have the same code."""
+        return self.person_id if self.team is None else self.team
 
 
 def other_assignments(session: Session, assignment: Assignment, reader: Person | None) -> Sequence[Assignment]:
@@ -109,15 +120,15 @@ def works_of(session: Session, *assignments: Assignment) -> Works:
             if grade.counted is not None
         }
         chosen += [counted.get(person, number) for person, number in found[:room]]
-    works = sorted(_works(session, chosen), key=lambda one: (one.name.casefold(), one.email, one.submission_id))
-    return Works(works, left_out)
+    works = _works(session, chosen, assignments)
+    return Works(sorted(works, key=lambda one: (one.name.casefold(), one.email, one.submission_id)), left_out)
 
 
 def work_of(session: Session, public_id: str, *assignments: Assignment) -> Work | None:
     """One submission of a student to one of these assignments."""
     query = select(Submission.id).where(Submission.public_id == public_id, *_with_source(*assignments))
     number = session.scalar(query)
-    return next(iter(_works(session, [] if number is None else [number])), None)
+    return next(iter(_works(session, [] if number is None else [number], assignments)), None)
 
 
 def shared_files(session: Session, *assignments: Assignment) -> list[list[Work]]:
@@ -140,9 +151,11 @@ def shared_files(session: Session, *assignments: Assignment) -> list[list[Work]]
         .group_by(Submission.source_digest, Submission.person_id)
     )
     groups: dict[str, list[Work]] = defaultdict(list)
-    for work in sorted(_works(session, session.scalars(first)), key=lambda one: (one.created_at, one.submission_id)):
-        groups[work.digest].append(work)
-    return sorted(groups.values(), key=len)
+    works = _works(session, session.scalars(first), assignments)
+    for work in sorted(works, key=lambda one: (one.created_at, one.submission_id)):
+        if work.party not in people(groups[work.digest]):
+            groups[work.digest].append(work)
+    return sorted((group for group in groups.values() if len(group) > 1), key=len)
 
 
 def _with_source(*assignments: Assignment) -> tuple[ColumnElement[bool], ...]:
@@ -168,7 +181,8 @@ def _students(assignment: Assignment) -> Select[int]:
     )
 
 
-def _works(session: Session, submissions: Iterable[int]) -> list[Work]:
+def _works(session: Session, submissions: Iterable[int], assignments: Sequence[Assignment]) -> list[Work]:
+    teams = parties(session, assignments)
     query = (
         select(
             Submission.id, Submission.public_id, Person.id, Person.name, Person.email, Submission.created_at,
@@ -181,13 +195,14 @@ def _works(session: Session, submissions: Iterable[int]) -> list[Work]:
         .where(one_of(Submission.id, submissions))
     )  # fmt: skip
     return [
-        Work(*row[:7], row[7].decode("utf-8", "replace"), assignment_id=row[8], course=row[9])
+        Work(*row[:7], row[7].decode("utf-8", "replace"), assignment_id=row[8], course=row[9], team=teams.get(row[2]))
         for row in session.execute(query)
     ]
 
 
 def people(works: Sequence[Work]) -> frozenset[int]:
-    return frozenset(work.person_id for work in works)
+    """The IDs of the students; a team is one."""
+    return frozenset(work.party for work in works)
 
 
 MOST_PAIRS = 100
@@ -338,7 +353,7 @@ def _pairs_of_codes(
     def counts(pair: Pair) -> bool:
         left, right = sources.works[pair.left], sources.works[pair.right]
         mine = own is None or own in {left.assignment_id, right.assignment_id}
-        return mine and left.person_id != right.person_id and pair.left in of and pair.right in of
+        return mine and left.party != right.party and pair.left in of and pair.right in of
 
     found: dict[tuple[int, int], float] = {}
     for pair in filter(counts, sources.compared.pairs(least)):

@@ -70,7 +70,7 @@ class SimilarPage:
 
     def address(self, case: Case, right: Work) -> dict[str, object]:
         """The query of a case's page. A very large case is shown pair by pair."""
-        other = next(work for work in case.works if work.person_id != right.person_id)
+        other = next(work for work in case.works if work.party != right.party)
         works = case.works if len(case.works) <= MOST_IN_CASE else (other, right)
         return _address(works, right, across=self.across)
 

@@ -24,6 +24,7 @@ from server.submissions.allowance import accommodations_in
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import latest_job_id
+from server.teams.credit import credited
 from worker.contract.messages import CPU_QUEUE, gpu_queue
 
 SOON = timedelta(days=7)
@@ -172,10 +173,9 @@ def _deadlines(
 
 def _handed_in(session: Session, assignment: Assignment) -> set[int]:
     """The students of the course with a submission, by one index look-up for each student."""
+    one = credited([assignment])
     any_of_theirs = exists().where(
-        Submission.assignment_id == assignment.id,
-        Submission.person_id == Membership.person_id,
-        Submission.mode == Mode.RANK,
+        one.assignment_id == assignment.id, one.person_id == Membership.person_id, one.mode == Mode.RANK
     )
     query = select(Membership.person_id).where(Membership.course_id == assignment.course_id, any_of_theirs)
     return set(session.scalars(query))

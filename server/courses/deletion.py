@@ -33,6 +33,7 @@ from server.lti.models import LtiContext, LtiLink
 from server.standings.models import StandingCount
 from server.submissions.models import GradingShare, Submission
 from server.talk.models import Announcement, ExtensionRequest, SavedComment, SeenAnnouncement
+from server.teams.models import Team, TeamMember
 from worker.contract.messages import Ticket
 
 _COUNTED = 1_000
@@ -175,6 +176,8 @@ def _delete_assignments(session: Session, which: ColumnElement[bool]) -> None:
     delete_trials(session, Job.trial_of_id.in_(chosen))
     for statement in (
         delete(Extension).where(Extension.assignment_id.in_(chosen)),
+        delete(TeamMember).where(TeamMember.assignment_id.in_(chosen)),
+        delete(Team).where(Team.assignment_id.in_(chosen)),
         delete(ExtensionRequest).where(ExtensionRequest.assignment_id.in_(chosen)),
         delete(StandingCount).where(StandingCount.assignment_id.in_(chosen)),
         delete(GradingShare).where(GradingShare.assignment_id.in_(chosen)),

@@ -213,6 +213,7 @@ class Assignment(Base):
     board_sort: the column that sorts leaderboards at first, with "-" in front if reversed; "" for the rank
     rubric: the criteria by which course staff give points, see server.grades.criteria; "" for none
     blind: whether course staff grade by the rubric without names
+    team_size: how many students may submit together; 1 for none
     position: its place in the course's list; None for after the others, by deadline
     """
 
@@ -230,6 +231,7 @@ class Assignment(Base):
         CheckConstraint("min_interval_seconds >= 0", name="interval_not_negative"),
         CheckConstraint("checks_per_hour >= 0", name="checks_not_negative"),
         CheckConstraint("similar_percent BETWEEN 0 AND 100", name="similar_percent_in_range"),
+        CheckConstraint("team_size BETWEEN 1 AND 3", name="team_size_in_range"),
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
@@ -261,6 +263,7 @@ class Assignment(Base):
     rubric: Mapped[str] = mapped_column(Text, default="")
     blind: Mapped[bool] = mapped_column(default=False)
     similar_percent: Mapped[int] = mapped_column(default=50)
+    team_size: Mapped[int] = mapped_column(default=1)
     position: Mapped[int | None]
     board_columns: Mapped[str] = mapped_column(String(100), default="")
     board_sort: Mapped[str] = mapped_column(String(100), default="")

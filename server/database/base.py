@@ -80,6 +80,6 @@ class Base(DeclarativeBase):
     type_annotation_map: dict[Any, Any] = {datetime: UtcTime(), dict[str, Any]: Document, list[str]: Document}  # noqa: RUF012 - SQLAlchemy's own name for it
 
 
-def one_of(column: InstrumentedAttribute[int], numbers: Iterable[int]) -> ColumnElement[bool]:
+def one_of(column: InstrumentedAttribute[int] | ColumnElement[int], numbers: Iterable[int]) -> ColumnElement[bool]:
     """Rows with one of these numbers, inlined: there may be more than a statement may have parameters."""
     return column.in_(bindparam(None, list(numbers), column.type, expanding=True, literal_execute=True))

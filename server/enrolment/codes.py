@@ -24,15 +24,20 @@ class CannotJoin(ValueError):
     """The person can't join with this code; the text says why."""
 
 
-def new_code() -> str:
+def new_code(groups: int = _GROUPS) -> str:
     """An unguessable code, such as "k7qf-m2xp-9d4t"."""
-    return _grouped("".join(secrets.choice(_ALPHABET) for _ in range(_GROUPS * _GROUP)))
+    return _grouped("".join(secrets.choice(_ALPHABET) for _ in range(groups * _GROUP)))
+
+
+def typed_code(text: str) -> str:
+    """A new code as it is stored, typed in any spelling."""
+    return _grouped(re.sub(r"[^0-9a-z]", "", text.lower())[:_LONGEST])
 
 
 def course_to_join(session: Session, code: str) -> Course:
     """The course with this code, in any spelling; raises CannotJoin."""
     typed = "".join(letter for letter in code if letter.isprintable()).strip()[:_LONGEST]
-    ours = _grouped(re.sub(r"[^0-9a-z]", "", typed.lower()))
+    ours = typed_code(typed)
     found = session.scalars(
         select(Course)
         .where(Course.enrolment_code.in_({typed, ours} - {""}))

@@ -19,6 +19,7 @@ from server.submissions.counted_submission import Counted, Deadlines, Entry, cou
 from server.submissions.entries import own_entries, ranked_entries
 from server.submissions.models import RubricGrade, Submission
 from server.submissions.refusals import SpendsLateDays
+from server.teams.deadlines import shared_deadlines
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +80,16 @@ def late_days_at(
         )
     )
     covered = session.execute(query).all()
-    known = {one.id for one in assignments} | {row[0].id for row in covered}
+    known = {one.id: one for one in [*assignments, *(row[0] for row in covered)]}
     extensions = extensions_of(session, known, person)
     accommodations = accommodations_of(session, {one.course_id for one in assignments}, person)
+    shared = shared_deadlines(session, known.values(), person)
 
     def late(one: Assignment, moment: datetime) -> int:
         if not one.late_percent_per_day:
             return 0
-        return late_days(moment, due_for(one, extensions.get(one.id), accommodations.get(one.course_id)))
+        own = shared.get(one.id) or due_for(one, extensions.get(one.id), accommodations.get(one.course_id))
+        return late_days(moment, own)
 
     spent: dict[int, dict[int, int]] = defaultdict(dict)
     for one, created_at, days in covered:

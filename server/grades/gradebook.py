@@ -20,6 +20,7 @@ from server.grades.grade import Decisions, Grade, grades
 from server.grades.points import NOT_GRADED
 from server.roster.service import SEARCHED, Member, Wanted, roster
 from server.submissions.models import Mode, Submission
+from server.teams.credit import credited
 
 BEFORE, TOTAL, WHY, LAST = ("email", "name", "section"), "total", "why", "student_id"
 COLUMNS = frozenset({*BEFORE, TOTAL, WHY, LAST})
@@ -124,7 +125,7 @@ def gradebook(
     shown = roster(session, course_id, GradesCriteria().students) if members is None else members
     people = _people(course_id, shown)
     assignments = _columns(session, course_id, slugs)
-    tries = _tries(session, [one.id for one in assignments], people)
+    tries = _tries(session, assignments, people)
     worth = grades(session, assignments, people)
     nothing = {one.id: Grade(closes_at=Decisions().deadlines(one).closes_at) for one in assignments}
     lines = (_line(member, assignments, nothing, worth, tries) for member in shown)
@@ -233,12 +234,13 @@ _Tries = Mapping[int, Mapping[int, tuple[int, int]]]
 """The number of submissions and checks, and of submissions, by assignment and person."""
 
 
-def _tries(session: Session, assignments: Sequence[int], people: Select[int]) -> _Tries:
-    submitted = func.count().filter(Submission.mode == Mode.RANK)
+def _tries(session: Session, assignments: Sequence[Assignment], people: Select[int]) -> _Tries:
+    one = credited(assignments)
+    submitted = func.count().filter(one.mode == Mode.RANK)
     query = (
-        select(Submission.assignment_id, Submission.person_id, func.count(), submitted)
-        .where(Submission.assignment_id.in_(assignments), Submission.person_id.in_(people))
-        .group_by(Submission.assignment_id, Submission.person_id)
+        select(one.assignment_id, one.person_id, func.count(), submitted)
+        .where(one.assignment_id.in_([each.id for each in assignments]), one.person_id.in_(people))
+        .group_by(one.assignment_id, one.person_id)
     )
     found: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
     for assignment, person, *counts in session.execute(query):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
@@ -20,8 +20,10 @@ from server.database.upsert import insert_into
 from server.fields import Text
 from server.grades.criteria import Criterion, criteria_of
 from server.grades.grade import given_in
+from server.grades.losses import students_grades
 from server.grades.rubric import code_of
-from server.submissions.models import GradingShare, Mode, RubricGrade, Submission
+from server.submissions.models import GradingShare, Mode, RubricGrade
+from server.teams.credit import credited
 
 CLAIM = timedelta(minutes=10)
 """How long an opened submission stays with who opened it."""
@@ -31,13 +33,14 @@ NO_ONE, EVERYONE = "none", "all"
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A student of whom something is to grade.
+    """A student of whom something is to grade, or a team with the same submission.
 
     code: the student's name while grading blind, which stays and says nothing; it is in addresses
     row: what course staff gave so far; None for nothing
     graded: whether all criteria have points
     excused: whether the assignment doesn't count for the student
     grader: whose share the student is in; None if it is no one's who still is course staff
+    mates: the others of the team; the person stands for all
     """
 
     person: int
@@ -50,6 +53,12 @@ class Paper:
     grader: int | None
     claimed_by: int | None
     claimed_until: datetime | None
+    mates: tuple[Paper, ...] = ()
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """The codes of all its students."""
+        return frozenset({self.code, *(mate.code for mate in self.mates)})
 
     @property
     def waits(self) -> bool:
@@ -76,12 +85,13 @@ class Paper:
 
 def papers(session: Session, assignment: Assignment) -> Sequence[Paper]:
     """All students with a submission that may count, in an order that has nothing to do with their names."""
+    one = credited([assignment])
     judged = exists().where(
-        Submission.assignment_id == assignment.id,
-        Submission.person_id == Membership.person_id,
-        Submission.mode == Mode.RANK,
-        Submission.verdict.is_not(None),
-        Submission.verdict != Verdict.SYSTEM_ERROR,
+        one.assignment_id == assignment.id,
+        one.person_id == Membership.person_id,
+        one.mode == Mode.RANK,
+        one.verdict.is_not(None),
+        one.verdict != Verdict.SYSTEM_ERROR,
     )
     grader = aliased(Membership)
     active = grader.course_id == assignment.course_id, grader.role != Role.STUDENT, grader.dropped_at.is_(None)
@@ -107,7 +117,24 @@ def papers(session: Session, assignment: Assignment) -> Sequence[Paper]:
         )
         for person, name, section, row, excused, share, holder, until in session.execute(query)
     )  # fmt: skip
-    return sorted(found, key=lambda one: one.code)
+    return sorted(_by_team(session, assignment, list(found)), key=lambda one: one.code)
+
+
+def _by_team(session: Session, assignment: Assignment, found: list[Paper]) -> list[Paper]:
+    """One paper for the members of a team for whom the same submission counts. Who isn't graded stands for them."""
+    if assignment.team_size == 1:
+        return found
+    counted = {person: grade.counted for person, grade in students_grades(session, assignment).items()}
+    same: dict[object, list[Paper]] = {}
+    for one in sorted(found, key=lambda one: (not one.waits, one.excused, one.person)):
+        entry = counted.get(one.person)
+        same.setdefault(("alone", one.person) if entry is None else entry.entry.submission_id, []).append(one)
+    return [_together(papers) for papers in same.values()]
+
+
+def _together(papers: list[Paper]) -> Paper:
+    first, *mates = papers
+    return replace(first, name=" and ".join(one.name for one in papers), mates=tuple(mates)) if mates else first
 
 
 def _graded(criteria: Sequence[Criterion], row: RubricGrade | None) -> bool:

@@ -179,7 +179,7 @@ def save_grading(slug: str, assignment: str, code: str) -> Response | tuple[str,
         found = assignment_of(session, course, assignment)
         paper = _paper(papers(session, found), code)
         try:
-            with losses_confirmed(session, found, confirmed(), paper.person):
+            with losses_confirmed(session, found, confirmed(), None if paper.mates else paper.person):
                 form, given = _sent(found)
                 row = rubric_grades_of(session, [found], paper.person).get(found.id)
                 submission = _counted(session, found, paper.person)
@@ -203,7 +203,7 @@ def save_grading(slug: str, assignment: str, code: str) -> Response | tuple[str,
             raise
         release(session, found.id, paper.person)
         every = papers(session, found)
-        following = around(every, who.id, now, code)[1]
+        following = around(every, who.id, now, _paper(every, code).code)[1]
         if form["then"] == "stay":
             return back("staff.show_paper", slug, "rubric-given", assignment=assignment, code=code, saved=code)
         if following is None:
@@ -250,7 +250,7 @@ def change_comment_while_grading(slug: str, assignment: str, code: str, number: 
 
 
 def _paper(every: Sequence[Paper], code: str) -> Paper:
-    found = next((one for one in every if one.code == code), None)
+    found = next((one for one in every if code in one.codes), None)
     if found is None:
         raise nothing_here()
     return found

@@ -33,6 +33,7 @@ from server.grades.grade import Grade, given_in, rubric_grades_of
 from server.grades.losses import students_grades
 from server.grades.points import rubric_points
 from server.submissions.models import LONGEST_REASON, RubricGrade, Submission
+from server.teams.credit import people_of
 from server.text import printable, read_number, storable, typed_number
 
 Keyed = TypeVar("Keyed", Criterion, Item)
@@ -68,10 +69,12 @@ class RubricSheet:
     code: str
 
 
-def sheet_of(session: Session, submission: Submission, grade: Grade, *, as_staff: bool) -> RubricSheet | None:
+def sheet_of(
+    session: Session, submission: Submission, whose: int, grade: Grade, *, as_staff: bool
+) -> RubricSheet | None:
     """The rubric on a submission's page; None if another submission counts, or if the grade is held.
 
-    grade: of the submission's owner
+    whose: its author, or a member of its team; grade: of this person
     """
     found = grade.counted
     if not grade.rubric_most or found is None or found.entry.submission_id != submission.id:
@@ -79,7 +82,7 @@ def sheet_of(session: Session, submission: Submission, grade: Grade, *, as_staff
     if grade.held and not as_staff:
         return None
     assignment = submission.assignment
-    row = rubric_grades_of(session, [assignment], submission.person_id).get(assignment.id)
+    row = rubric_grades_of(session, [assignment], whose).get(assignment.id)
     given = given_in(row)
     read = None if row is None else session.get_one(Submission, row.submission_id)
     return RubricSheet(
@@ -90,7 +93,7 @@ def sheet_of(session: Session, submission: Submission, grade: Grade, *, as_staff
         given or Given(),
         None if row is None else row.graded_at,
         "" if read is None or read.id == submission.id else read.public_id,
-        code_of(assignment, submission.person_id),
+        code_of(assignment, whose),
     )
 
 
@@ -228,13 +231,13 @@ def wrong_points(assignment: Assignment, given: Given) -> dict[str, str]:
 def give_points(
     session: Session, submission: Submission, actor: Person | None, given: Given | None, now: datetime | None = None
 ) -> bool:
-    """Grade a student by the rubric, on the submission that counts; False if nothing changes. Raises CourseError.
+    """Grade by the rubric, on the submission that counts; False if nothing changes. Raises CourseError.
 
-    The audit leaves the words out.
+    All members of a team for whom it counts get the same. The audit leaves the words out.
 
     given: None to remove the grading
     """
-    assignment, person = submission.assignment, submission.person_id
+    assignment = submission.assignment
     hold_active_course(session, assignment.course_id)
     session.refresh(assignment)
     why = why_not(session, submission)
@@ -243,6 +246,15 @@ def give_points(
     wrong = wrong_points(assignment, given or Given())
     if wrong:
         raise CourseError(next(iter(wrong.values())), wrong)
+    moment = now or datetime.now(UTC)
+    changed = [_give(session, submission, each, actor, given, moment) for each in _counts_for(session, submission)]
+    return any(changed)
+
+
+def _give(
+    session: Session, submission: Submission, person: int, actor: Person | None, given: Given | None, now: datetime
+) -> bool:
+    assignment = submission.assignment
     found = rubric_grades_of(session, [assignment], person).get(assignment.id)
     was = given_in(found)
     kept = None if given is None else _kept(criteria_of(assignment.rubric), given)
@@ -255,7 +267,7 @@ def give_points(
             found = RubricGrade(assignment_id=assignment.id, person_id=person)
         found.points, found.words, found.items = dict(kept.points), dict(kept.words), sorted(kept.items)
         found.adjustment, found.reason, found.submission_id = kept.adjustment, kept.reason, submission.id
-        found.graded_by, found.graded_at = None if actor is None else actor.id, now or datetime.now(UTC)
+        found.graded_by, found.graded_at = None if actor is None else actor.id, now
         session.add(found)
     session.flush()
     note(
@@ -285,7 +297,14 @@ def why_not(session: Session, submission: Submission) -> str:
     assignment = submission.assignment
     if not assignment.rubric:
         return "This assignment has no rubric."
-    grade = students_grades(session, assignment, submission.person_id).get(submission.person_id)
-    if grade is None or grade.counted is None or grade.counted.entry.submission_id != submission.id:
+    if not _counts_for(session, submission):
         return "This submission doesn’t count for a student’s grade. Grade the submission that counts."
     return ""
+
+
+def _counts_for(session: Session, submission: Submission) -> list[int]:
+    """The students for whose grade this submission counts: one, or members of its team."""
+    people = people_of(session, submission)
+    grades = students_grades(session, submission.assignment, people[0] if len(people) == 1 else None)
+    counted = {person: grades[person].counted for person in people if person in grades}
+    return [person for person, found in counted.items() if found and found.entry.submission_id == submission.id]

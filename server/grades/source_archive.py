@@ -22,6 +22,7 @@ from server.grades.losses import students_grades
 from server.grading.models import NO_SOURCE, Source
 from server.roster.service import Member, Wanted, roster
 from server.submissions.models import Mode, Submission
+from server.teams.credit import people_of
 
 MOST_BYTES = 64 * 2**20
 """Of sources in one file."""
@@ -49,15 +50,13 @@ def source_archive(session: Session, assignment: Assignment, which: str) -> byte
     index, size = [], 0
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for submission, content in _sources(session, _wanted(session, assignment, grades, which)):
-            student = students.get(submission.person_id)
-            if student is None:
-                continue
-            size += len(content)
-            if size > MOST_BYTES:
-                raise CourseError(f"The sources have more than {MOST_BYTES // 2**20} MiB. Choose the counted ones.")
-            name = file_name(student, submission.public_id if which == "all" else "")
-            _add(archive, f"{assignment.slug}/{name}", content)
-            index.append(_line(name, student, submission, grades))
+            for student in _whose(session, submission, students, grades, which):
+                size += len(content)
+                if size > MOST_BYTES:
+                    raise CourseError(f"The sources have more than {MOST_BYTES // 2**20} MiB. Choose the counted ones.")
+                name = file_name(student, submission.public_id if which == "all" else "")
+                _add(archive, f"{assignment.slug}/{name}", content)
+                index.append(_line(name, student, submission, grades))
         table = written(INDEX, sorted(index, key=lambda row: (row[2], row[6])))
         _add(archive, f"{assignment.slug}/index.csv", table.encode())
     return made.getvalue()
@@ -79,6 +78,18 @@ def _wanted(session: Session, assignment: Assignment, grades: Mapping[int, Grade
         query = select(Submission.id).where(Submission.assignment_id == assignment.id)
         return session.scalars(query.order_by(Submission.id)).all()
     return sorted(grade.counted.entry.submission_id for grade in grades.values() if grade.counted is not None)
+
+
+def _whose(
+    session: Session, submission: Submission, students: Mapping[int, Member], grades: Mapping[int, Grade], which: str
+) -> list[Member]:
+    """The students whose folder has it: all of a team for whom it counts; among all submissions, its author."""
+    people = [submission.person_id] if which == "all" else people_of(session, submission)
+    found = [students[person] for person in people if person in students]
+    if len(people) == 1:
+        return found
+    counted = {person: grade.counted for person, grade in grades.items()}
+    return [one for one in found if (own := counted.get(one.person_id)) and own.entry.submission_id == submission.id]
 
 
 def _sources(session: Session, numbers: Sequence[int]) -> Iterator[tuple[Submission, bytes]]:

@@ -23,6 +23,7 @@ from server.standings.models import Standing
 from server.submissions.counted_submission import Counted, Deadlines, Entry, late_days
 from server.submissions.entries import numbered_entries
 from server.submissions.models import Mode, Submission
+from server.teams.credit import counts_for, first_members, teams_of
 
 PAGE = 12
 """Attempts on a page: about a screen."""
@@ -177,7 +178,8 @@ def history_of(
 ) -> History:
     """Read a part of the history of one person, who has these deadlines and this grade."""
     now = datetime.now(UTC)
-    theirs = Submission.assignment_id == assignment.id, Submission.person_id == person
+    mine = counts_for(person, teams_of(session, [assignment], person))
+    theirs = Submission.assignment_id == assignment.id, mine
     total, chosen = session.execute(select(func.count(), func.count(Submission.chosen_at)).where(*theirs)).one()
     page = min(max(1, asked.page or 1), _pages(total))
     wanted = _wanted(theirs, asked, page, total)
@@ -202,7 +204,9 @@ def history_of(
                 entry=entry,
                 value=number_of if relied_on else None,
                 shown=_shown(number_of, metric, judged.device_class if judged and elsewhere else ""),
-                late=late_days(entry.created_at, deadlines) if entry.mode is Mode.RANK else 0,
+                late=late_days(entry.created_at, deadlines.or_later(entry.team_due_at))
+                if entry.mode is Mode.RANK
+                else 0,
                 counts=counts,
                 stands=judged.device_class if judged is not None and stands else None,
                 why_not="" if stands else _why_not(assignment, entry, judged, boards),
@@ -328,7 +332,7 @@ def _judged(session: Session, wanted: Subquery) -> Mapping[int, Row[*tuple[Any, 
 
 def _boards(session: Session, assignment: Assignment, person: int, *, frozen: bool) -> _Boards:
     query = select(Standing.device_class, Standing.job_id, Standing.before_freeze, Standing.listed).where(
-        Standing.assignment_id == assignment.id, Standing.person_id == person
+        Standing.assignment_id == assignment.id, Standing.person_id.in_(first_members(assignment.id, person))
     )
     live: dict[str, int] = {}
     kept: dict[str, int] = {}

@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Counts
 from server.courses.service import role_in
 from server.submissions.allowance import deadlines_of
 from server.submissions.entries import entries_of
 from server.submissions.models import Mode, Submission
+from server.teams.credit import belongs_to
 
 
 class NotChoosable(ValueError):
@@ -28,9 +30,7 @@ def choose(session: Session, person: int, public_id: str, now: datetime | None =
     if not (public_id.isascii() and public_id.isalnum()):
         return None
     submission = session.scalar(
-        select(Submission)
-        .where(Submission.public_id == public_id, Submission.person_id == person)
-        .with_for_update(of=Submission)
+        select(Submission).where(Submission.public_id == public_id, belongs_to(person)).with_for_update(of=Submission)
     )
     if submission is None or role_in(session, person, submission.assignment.course_id) is None:
         return None
@@ -53,7 +53,7 @@ def choose(session: Session, person: int, public_id: str, now: datetime | None =
     submission.chosen_at = moment
     session.flush()
     note(
-        session, submission.person, "submission.chosen", f"submission {public_id}", now=moment,
+        session, session.get_one(Person, person), "submission.chosen", f"submission {public_id}", now=moment,
         course_id=assignment.course_id, assignment=assignment.slug,
     )  # fmt: skip
     return submission

@@ -27,6 +27,7 @@ from server.http.concurrency_limit import check_slow_work
 from server.http.problems import Refused
 from server.http.site import site
 from server.submissions.models import Submission
+from server.teams.credit import counts_for, teams_of
 
 history_pages = Blueprint("history_pages", __name__)
 
@@ -216,7 +217,8 @@ def _whose(session: Session, reader: Reader, assignment: Assignment) -> int:
     number = int(asked)
     if number == reader.viewer.id:
         return number
-    submissions = select(Submission.id).where(Submission.assignment_id == assignment.id, Submission.person_id == number)
+    theirs = counts_for(number, teams_of(session, [assignment], number))
+    submissions = select(Submission.id).where(Submission.assignment_id == assignment.id, theirs)
     if not reader.course.is_staff or session.scalar(submissions.limit(1)) is None:
         raise nothing_here()
     return number
@@ -228,14 +230,16 @@ def _side(session: Session, reader: Reader, assignment: Assignment, name: str) -
     if reader.course.is_staff:
         wanted = wanted.where(Assignment.course_id == reader.course.course_id)
     else:
-        wanted = wanted.where(Assignment.id == assignment.id, Submission.person_id == reader.viewer.id)
+        mine = counts_for(reader.viewer.id, teams_of(session, [assignment], reader.viewer.id))
+        wanted = wanted.where(Assignment.id == assignment.id, mine)
     submission = session.scalar(wanted) if name.isascii() and name.isalnum() else None
     if submission is None:
         raise _not_two(_place(session, reader, assignment, reader.viewer.id))
-    task = task_of(session, submission.assignment, submission.person_id)
+    person = submission.person_id if reader.course.is_staff else reader.viewer.id
+    task = task_of(session, submission.assignment, person)
     asked = Asked(own=False, page=None, names=(submission.public_id,))
-    history = history_of(session, submission.assignment, submission.person_id, task.deadlines, task.grade, asked)
-    return _Side(submission.assignment, submission.person_id, history.attempts[0])
+    history = history_of(session, submission.assignment, person, task.deadlines, task.grade, asked)
+    return _Side(submission.assignment, person, history.attempts[0])
 
 
 def _captions(session: Session, left: _Side, right: _Side) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -19,6 +19,7 @@ from server.grading.models import Job
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 from server.talk.models import Comment, ExtensionRequest, RegradeRequest
+from server.teams.credit import credited, people_of
 
 AHEAD = timedelta(days=1)
 """How long before a deadline a reminder goes out."""
@@ -102,11 +103,12 @@ def _comments(session: Session, now: datetime) -> Iterator[Occasion]:
     )
     for comment in session.scalars(query):
         assert comment.news_since is not None, "the query asks for it"
-        yield Occasion(
-            comment.submission.person, MailKind.ANSWERS, f"comment {comment.id} {comment.news_since:%Y-%m-%d %H:%M:%S}",
-            comment.news_since, _subject(comment.submission.assignment, "New comment on your submission"),
-            f"/submissions/{comment.submission.public_id}/comments",
-        )  # fmt: skip
+        for person in _whole_team(session, comment.submission):
+            yield Occasion(
+                person, MailKind.ANSWERS, f"comment {comment.id} {comment.news_since:%Y-%m-%d %H:%M:%S}",
+                comment.news_since, _subject(comment.submission.assignment, "New comment on your submission"),
+                f"/submissions/{comment.submission.public_id}/comments",
+            )  # fmt: skip
 
 
 def _regrade_requests(session: Session, now: datetime) -> Iterator[Occasion]:
@@ -118,11 +120,12 @@ def _regrade_requests(session: Session, now: datetime) -> Iterator[Occasion]:
     )
     for request in session.scalars(query):
         assert request.answered_at is not None, "the query asks for it"
-        yield Occasion(
-            request.submission.person, MailKind.ANSWERS, f"regrade request {request.id}",
-            request.answered_at, _subject(request.submission.assignment, "Answer to your regrade request"),
-            f"/submissions/{request.submission.public_id}/request",
-        )  # fmt: skip
+        for person in _whole_team(session, request.submission):
+            yield Occasion(
+                person, MailKind.ANSWERS, f"regrade request {request.id}",
+                request.answered_at, _subject(request.submission.assignment, "Answer to your regrade request"),
+                f"/submissions/{request.submission.public_id}/request",
+            )  # fmt: skip
 
 
 def _extension_requests(session: Session, now: datetime) -> Iterator[Occasion]:
@@ -163,9 +166,11 @@ def _results(session: Session, now: datetime) -> Iterator[Occasion]:
         .options(*_WHOSE)
     )
     for submission, ended_at in session.execute(query):
-        if ended_at is not None and ended_at - submission.created_at > LONG:
+        if ended_at is None or ended_at - submission.created_at <= LONG:
+            continue
+        for person in _whole_team(session, submission):
             yield Occasion(
-                submission.person, MailKind.RESULTS, f"result {submission.id}", ended_at,
+                person, MailKind.RESULTS, f"result {submission.id}", ended_at,
                 _subject(submission.assignment, "Result"), f"/submissions/{submission.public_id}",
             )  # fmt: skip
 
@@ -197,10 +202,11 @@ def _changed_verdicts(session: Session, now: datetime) -> Iterator[Occasion]:
         )
         for submission, ended_at in session.execute(query):
             at = event.at if ended_at is None else max(event.at, ended_at)
-            yield Occasion(
-                submission.person, MailKind.RESULTS, f"regrade {event.id}", at,
-                _subject(assignment, "New verdict after a regrade"), _page(assignment),
-            )  # fmt: skip
+            for person in _whole_team(session, submission):
+                yield Occasion(
+                    person, MailKind.RESULTS, f"regrade {event.id}", at,
+                    _subject(assignment, "New verdict after a regrade"), _page(assignment),
+                )  # fmt: skip
 
 
 def _grades(session: Session, now: datetime) -> Iterator[Occasion]:
@@ -243,9 +249,8 @@ def _news_of(event: AuditEvent) -> str:
 
 
 def _submitters(assignment: Assignment) -> Select[Person]:
-    handed_in = select(Submission.person_id).where(
-        Submission.assignment_id == assignment.id, Submission.mode == Mode.RANK
-    )
+    one = credited([assignment])
+    handed_in = select(one.person_id).where(one.assignment_id == assignment.id, one.mode == Mode.RANK)
     return (
         select(Person)
         .join(Membership, Membership.person_id == Person.id)
@@ -317,8 +322,9 @@ def _unfinished(assignment: Assignment) -> Select[Person, Extension, Accommodati
 
     Excused students are left out once they may know it.
     """
-    done = select(Submission.person_id).where(
-        Submission.assignment_id == assignment.id, Submission.mode == Mode.RANK, Submission.verdict == Verdict.ACCEPTED
+    one = credited([assignment])
+    done = select(one.person_id).where(
+        one.assignment_id == assignment.id, one.mode == Mode.RANK, one.verdict == Verdict.ACCEPTED
     )
     excused = (
         select(Correction.person_id)
@@ -349,6 +355,13 @@ def _unfinished(assignment: Assignment) -> Select[Person, Extension, Accommodati
 
 
 _WHOSE = (joinedload(Submission.person), joinedload(Submission.assignment).joinedload(Assignment.course))
+
+
+def _whole_team(session: Session, submission: Submission) -> Sequence[Person]:
+    """The author, and the other members of the team."""
+    if submission.team_id is None:
+        return (submission.person,)
+    return session.scalars(select(Person).where(Person.id.in_(people_of(session, submission)))).all()
 
 
 def _subject(assignment: Assignment, what: str) -> str:

@@ -57,6 +57,7 @@ from server.mail.models import Mail
 from server.standings.service import remove_person
 from server.submissions.models import GradingShare, LookedAtPair, Mode, RubricGrade, StagedRegrade, Submission
 from server.talk.models import Announcement, Comment, ExtensionRequest, RegradeRequest, SavedComment, SeenAnnouncement
+from server.teams.service import leave_open_teams
 from worker.contract.messages import Ticket
 
 ERASED_NAME = "erased"
@@ -253,6 +254,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     person.disabled_at = person.disabled_at or now
     person.erased_at = now
     remove_person(session, person.id)
+    leave_open_teams(session, person.id)
     session.flush()
 
 

@@ -27,6 +27,7 @@ from server.mail.models import Mail
 from server.submissions.models import Submission
 from server.submissions.result.report import read_stored_report
 from server.talk.models import Comment, ExtensionRequest, RegradeRequest
+from server.teams.models import TeamMember
 
 Row = dict[str, Any]
 Rows = Sequence[Row]
@@ -82,10 +83,15 @@ def _tables(session: Session, person: int) -> Iterator[tuple[str, Rows]]:
     )
     yield "submissions", rows(
         Submission.id, Submission.public_id, Submission.assignment_id, Submission.mode, Submission.device_class,
-        Submission.created_at, Submission.verdict, Submission.late_days, Submission.chosen_at, where=mine,
+        Submission.created_at, Submission.verdict, Submission.late_days, Submission.chosen_at,
+        Submission.team_id, where=mine,
     )  # fmt: skip
     yield "trials", _trials(session, person)
     yield "courses", _courses(session, person)
+    yield "teams", rows(
+        TeamMember.team_id, TeamMember.assignment_id, TeamMember.joined_at, TeamMember.left_at,
+        where=TeamMember.person_id == person,
+    )  # fmt: skip
     yield (
         "extensions",
         rows(Extension.assignment_id, Extension.due_at, Extension.created_at, where=Extension.person_id == person),

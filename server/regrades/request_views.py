@@ -30,6 +30,7 @@ from server.regrades.requests import (
 from server.submissions.models import Submission
 from server.submissions.queries import submission_of_page
 from server.talk.models import RegradeRequest
+from server.teams.credit import is_for
 
 request_pages = Blueprint("request_pages", __name__, url_prefix="/submissions/<public_id>/request")
 
@@ -59,7 +60,7 @@ def send_request(public_id: str) -> Response | tuple[str, int]:
     """Ask for a regrade, as the owner of the submission."""
     who, form = viewer(), sent("reason")
     with site().readers.begin() as session:
-        if submission_of_page(session, public_id).person_id != who.id:
+        if not is_for(session, submission_of_page(session, public_id), who.id):
             raise nothing_here()
     limited(REQUESTS, "Too many requests for regrades", "Wait a day, then ask again.")
     with mistakes_noted(form, "reason"), site().sessions.begin() as session:
@@ -76,7 +77,7 @@ def _student_page(public_id: str, form: Form) -> str:
         found = submission_of_page(session, public_id)
         course = membership_in(session, found.assignment.course)
         page = RequestPage(
-            course, found, found.person_id == who.id, requests_for(session, found.id),
+            course, found, is_for(session, found, who.id), requests_for(session, found.id),
             why_not(session, found, who.id), form,
         )  # fmt: skip
         return render_template("regrades/request.html", page=page)

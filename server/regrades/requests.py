@@ -18,6 +18,7 @@ from server.grades.corrections import CORRECTION, Decision
 from server.regrades.staging import stage
 from server.submissions.models import Mode, Submission
 from server.talk.models import LONGEST_REQUEST, ExtensionRequest, RegradeRequest
+from server.teams.credit import is_for
 from server.text import storable
 
 
@@ -96,7 +97,7 @@ def request_regrade(
 def why_not(session: Session, submission: Submission, student: int) -> str:
     """Why this person can't ask for a regrade of this submission now; "" if nothing prevents it."""
     course = submission.assignment.course_id
-    if submission.person_id != student or role_in(session, student, course) is None:
+    if not is_for(session, submission, student) or role_in(session, student, course) is None:
         return "Only its owner can ask for a regrade of a submission."
     if session.scalar(select(Course.archived_at).where(Course.id == course)) is not None:
         return "This course is archived, so its grades don’t change any more."

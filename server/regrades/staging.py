@@ -28,6 +28,7 @@ from server.standings.service import rebuild, recompute_all
 from server.submissions.changes import NotPossible, regrade_others, regrade_staged
 from server.submissions.models import StagedRegrade, Submission
 from server.submissions.verdicts import judged_job_id, judged_verdict, update_judged_jobs
+from server.teams.credit import first_member
 from worker.contract.messages import Ticket
 
 
@@ -132,7 +133,7 @@ def changed_lines(session: Session, staged: StagedRegrade) -> list[tuple[int, st
     """The people and device classes whose lines on leaderboards may change once the regrade is applied."""
     new, old = aliased(Job), aliased(Job)
     query = (
-        select(Submission.person_id, new.device_class, old.device_class)
+        select(first_member(staged.assignment), new.device_class, old.device_class)
         .select_from(Submission)
         .join(new, new.staged_for_id == Submission.id)
         .outerjoin(old, old.id == Submission.judged_job_id)

@@ -16,6 +16,7 @@ from server.courses.service import assignments_for
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, RubricGrade, Submission
 from server.talk.models import Comment, ExtensionRequest, RegradeRequest
+from server.teams.credit import belongs_to
 
 MOST_ATTEMPTS = 1_000
 """The newest submissions and checks that a timeline has."""
@@ -94,7 +95,7 @@ def _attempts(session: Session, numbers: Sequence[int], person_id: int) -> Itera
         select(
             Submission.assignment_id, Submission.created_at, Submission.mode, Submission.verdict, Submission.public_id
         )
-        .where(Submission.person_id == person_id, Submission.assignment_id.in_(numbers))
+        .where(belongs_to(person_id), Submission.assignment_id.in_(numbers))
         .order_by(Submission.id.desc())
         .limit(MOST_ATTEMPTS)
     )
@@ -114,7 +115,7 @@ def _comments(session: Session, numbers: Sequence[int], person_id: int) -> Itera
     query = (
         select(Submission.assignment_id, Submission.public_id, Comment.created_at, Comment.by_staff, Comment.line)
         .join(Submission, Submission.id == Comment.submission_id)
-        .where(Submission.person_id == person_id, Submission.assignment_id.in_(numbers), Comment.removed_at.is_(None))
+        .where(belongs_to(person_id), Submission.assignment_id.in_(numbers), Comment.removed_at.is_(None))
     )
     for number, public_id, at, by_staff, line in session.execute(query):
         kind, words = (Kind.COMMENT, "Comment of course staff") if by_staff else (Kind.QUESTION, "Question")
@@ -125,7 +126,7 @@ def _regrade_requests(session: Session, numbers: Sequence[int], person_id: int) 
     query = (
         select(Submission.assignment_id, Submission.public_id, RegradeRequest.created_at)
         .join(Submission, Submission.id == RegradeRequest.submission_id)
-        .where(Submission.person_id == person_id, Submission.assignment_id.in_(numbers))
+        .where(belongs_to(person_id), Submission.assignment_id.in_(numbers))
     )
     for number, public_id, at in session.execute(query):
         yield number, Event(at, Kind.REQUEST, "Regrade request", f"/submissions/{public_id}")

@@ -15,6 +15,7 @@ from server.courses.models import Course, Role
 from server.courses.service import CourseError, is_staff, role_in
 from server.experiments.queries import visible_experiment
 from server.submissions.models import Submission
+from server.teams.credit import is_for
 
 _BLUEPRINTS = {
     "announcement_pages",
@@ -84,4 +85,4 @@ def _belongs(session: Session, course: Course, student: int) -> bool:
         visible = visible_experiment(session, student, public_id)
         return visible is not None and visible.experiment.course_id == course.id
     found = session.scalar(select(Submission).where(Submission.public_id == public_id))
-    return found is not None and found.person_id == student and found.assignment.course_id == course.id
+    return found is not None and is_for(session, found, student) and found.assignment.course_id == course.id

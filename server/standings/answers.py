@@ -91,7 +91,7 @@ def read_board(
 
 def line_of(ranked: Ranked, metric: Metric, *, measured: bool, reader: int, staff: bool) -> Line:
     """A line as a reader may see it. Without a speed it has no rank: the modelled bound isn't a speed."""
-    you = ranked.person_id == reader
+    you = ranked.is_of(reader)
     tile = f"tile {ranked.tile} · " if ranked.tile else ""
     line = Line(
         modelled_bound=_value(ranked.bound, metric) if ranked.bound else None,

@@ -19,6 +19,7 @@ from server.courses.models import Membership, Role
 from server.grading.metric import UNITS, metric_of
 from server.standings.models import Standing
 from server.submissions.models import Submission
+from server.teams.credit import first_member_of
 
 _MOST_BINS = 12
 Mark = tuple[str, float]
@@ -100,16 +101,17 @@ def class_speeds(session: Session, submission_id: int, now: datetime) -> ClassSp
     students = select(Membership.person_id).where(
         Membership.course_id == assignment.course_id, Membership.role == Role.STUDENT
     )
+    whose = first_member_of(session, submission)
     frozen = assignment.board_frozen_at is not None and assignment.board_frozen_at <= now
     rows = session.execute(
         select(Standing.person_id, Standing.score).where(
             Standing.assignment_id == assignment.id, Standing.device_class == submission.device_class,
             Standing.before_freeze.is_(frozen), Standing.person_id.in_(students),
-            Standing.score != 0.0, or_(Standing.listed, Standing.person_id == submission.person_id),
+            Standing.score != 0.0, or_(Standing.listed, Standing.person_id == whose),
         )
     )  # fmt: skip
     scores: dict[int, float] = {row.person_id: row.score for row in rows}
-    own = scores.pop(submission.person_id, None)
+    own = scores.pop(whose, None)
     if own is None or len(scores) + 1 < FEWEST or not submission.device_class:
         return None
     metric = metric_of(assignment.exercise)

@@ -5,7 +5,7 @@ The time doesn't grow with the length of the leaderboard.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -20,6 +20,8 @@ from server.grading.models import Job, Result
 from server.standings.models import Standing
 from server.standings.ranks import BEST_FIRST, BEST_LAST, BoardKey, Ranks, before, behind, group_ranks
 from server.submissions.models import Submission
+from server.teams.credit import first_members
+from server.teams.models import TeamMember
 
 PAGE = 50
 SEARCHED = 20_000
@@ -64,6 +66,7 @@ class Ranked:
     low: the lower end of the score's 95 % interval; high: the upper end
     lot: the order of lines that are equal otherwise
     submission: the public ID of the submission that reached it
+    members: the IDs of the team's members; empty without a team, whose names are joined
     listed: whether other students see it
     ms: the median time; None if nothing is measured
     """
@@ -89,6 +92,10 @@ class Ranked:
     listed: bool
     shared_rank: int | None = None
     tied: bool = False
+    members: frozenset[int] = frozenset()
+
+    def is_of(self, person: int | None) -> bool:
+        return person in (self.members or {self.person_id})
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +168,13 @@ def read_part(session: Session, board: BoardKey, asked: Selection, ranks: Ranks 
 
 
 def read_own(session: Session, board: BoardKey, person: int, ranks: Ranks | None = None) -> Ranked | None:
-    found = session.execute(_lines(board).where(Standing.person_id == person)).one_or_none()
-    if found is None:
+    """The person's line, or the best one of their teams."""
+    own = Standing.person_id.in_(first_members(board.assignment_id, person))
+    found = session.execute(_lines(board).where(own).order_by(*BEST_FIRST)).all()
+    if not found:
         return None
-    return _ranked(session, board, ranks or Ranks(session, board), [found], Selection())[0]
+    rows = _ranked(session, board, ranks or Ranks(session, board), found, Selection(text="own"))
+    return next((row for row in rows if row.is_of(person)), None)
 
 
 def read_around(session: Session, board: BoardKey, own: Ranked, count: int, asked: Selection) -> tuple[Ranked, ...]:
@@ -183,7 +193,7 @@ def position_of(row: Ranked, order: Order = Order.RANK) -> Position:
 
 def _lines(board: BoardKey) -> Any:
     return (
-        select(Standing, Person, Submission.public_id, Result.ms_median)
+        select(Standing, Person, Submission.public_id, Result.ms_median, Submission.team_id)
         .join(Person, Person.id == Standing.person_id)
         .join(Job, Job.id == Standing.job_id)
         .outerjoin(Result, Result.job_id == Standing.job_id)
@@ -252,7 +262,8 @@ def _ranked(
     groups = group_ranks(session, board, ranks, standings)
     in_a_row = asked.order is Order.RANK and not asked.turned and not asked.text
     rows: list[Ranked] = []
-    for standing, person, submission, ms in found:
+    teams = _members(session, {row.team_id for row in found if row.team_id is not None})
+    for standing, person, submission, ms, team in found:
         group = groups.get(standing.person_id)
         if group is not None:
             rank = group.rank
@@ -261,8 +272,36 @@ def _ranked(
         else:
             rank = ranks.of(standing)
         row = _row(standing, person, submission, rank, ms)
+        if team in teams:
+            row = _of_team(row, teams[team])
         rows.append(row if group is None else replace(row, shared_rank=group.shared_rank, tied=group.tied))
     return tuple(rows)
+
+
+def _members(session: Session, teams: set[int]) -> Mapping[int, Sequence[Person]]:
+    """The members of these teams, without erased ones. No statement if there are no teams."""
+    if not teams:
+        return {}
+    query = (
+        select(TeamMember.team_id, Person)
+        .join(Person, Person.id == TeamMember.person_id)
+        .where(TeamMember.team_id.in_(teams), Person.erased_at.is_(None))
+        .order_by(Person.id)
+    )
+    found: dict[int, list[Person]] = {}
+    for team, person in session.execute(query):
+        found.setdefault(team, []).append(person)
+    return found
+
+
+def _of_team(row: Ranked, members: Sequence[Person]) -> Ranked:
+    return replace(
+        row,
+        name=" and ".join(one.name for one in members),
+        shown=" and ".join(map(board_name, members)),
+        email=", ".join(one.email for one in members),
+        members=frozenset(one.id for one in members),
+    )
 
 
 def _row(standing: Standing, person: Person, submission: str, rank: int, ms: float | None) -> Ranked:

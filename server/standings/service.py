@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, true, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, true, union
+from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
@@ -28,6 +28,8 @@ from server.standings.queries import Position, Ranked, Selection, read_own, read
 from server.standings.ranks import BoardKey, Changes, bucket, change, recount
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import judged_job_id
+from server.teams.credit import first_member, first_member_of
+from server.teams.models import TeamMember
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ def update_leaderboards(session: Session, finished: Iterable[tuple[Job, Result, 
     ]
     if not counted:
         return
-    people = {submission.person_id for _, _, submission in counted}
+    whose = {submission.id: first_member_of(session, submission) for _, _, submission in counted}
+    people = set(whose.values())
     # Transactions that record results of the same person wait here. Otherwise each would miss what the other wrote.
     own = select(Person.id).where(Person.id.in_(people)).order_by(Person.id)
     session.execute(own.with_for_update(key_share=True))
@@ -69,12 +72,12 @@ def update_leaderboards(session: Session, finished: Iterable[tuple[Job, Result, 
     for job, result, submission in counted:
         assignment = assignments[submission.assignment_id]
         if job.kind is JobKind.REGRADE:
-            _recompute(session, assignment, job.device_class, submission.person_id, changes)
+            _recompute(session, assignment, job.device_class, whose[submission.id], changes)
         elif submission.judged_job_id == job.id and job.exercise.digest == assignment.exercise.digest:
             best = _best_of(assignment.exercise, job.device_class, result, submission.created_at)
             if best is not None:
                 for key in _boards(assignment, job.device_class, submission.created_at):
-                    _raise(session, key, submission.person_id, best, changes)
+                    _raise(session, key, whose[submission.id], best, changes)
     change(session, changes)
 
 
@@ -110,7 +113,7 @@ def rebuild(session: Session, assignment: Assignment) -> None:
     _lock(session, assignment)
     session.execute(delete(Standing).where(Standing.assignment_id == assignment.id))
     session.execute(delete(StandingCount).where(StandingCount.assignment_id == assignment.id))
-    pairs = select(Submission.person_id, Job.device_class).join(Job, Job.id == Submission.judged_job_id)
+    pairs = select(first_member(assignment), Job.device_class).join(Job, Job.id == Submission.judged_job_id)
     found = session.execute(
         pairs.where(
             Submission.assignment_id == assignment.id, Submission.mode == Mode.RANK, judged_alike(assignment.exercise)
@@ -244,19 +247,19 @@ def best_lines(
     """
     version = exercise or assignment.exercise
     speed = Result.ms_median if device_class else Result.bound_ms
-    own = Submission.person_id
+    own = first_member(assignment)
     # PostgreSQL sorts NULL last and SQLite sorts it first.
     order = (speed.is_(None), speed, Submission.created_at, Submission.id)
     place = func.row_number().over(partition_by=own, order_by=order).label("place")
     first = func.min(Submission.created_at).over(partition_by=own).label("first")
     found = (
-        select(Result.job_id, Submission.person_id, Submission.created_at, first, place)
+        select(Result.job_id, own.label("person_id"), Submission.created_at, first, place)
         .select_from(Submission)
         .join(Job, Job.id == judged_job_id(staged))
         .join(Result, Result.job_id == Job.id)
         .where(
             Submission.assignment_id == assignment.id,
-            one_of(Submission.person_id, people),
+            one_of(own, people),
             Submission.mode == Mode.RANK,
             Submission.created_at <= until if until is not None else true(),
             Job.device_class == device_class,
@@ -302,7 +305,7 @@ def _raise(session: Session, key: BoardKey, person: int, best: BestLine, changes
 def _put(session: Session, key: BoardKey, person: int, best: BestLine | None, changes: Changes) -> None:
     """Write or remove a line. The caller holds a lock on the person or on the assignment, and makes the changes."""
     present = session.execute(select(Standing).where(key.lines, Standing.person_id == person)).scalar_one_or_none()
-    listed = present.listed if present else best is not None and not _unlisted(session, [person])
+    listed = present.listed if present else best is not None and not _unlisted(session, key.assignment_id, [person])
     if present is not None:
         changes[key, bucket(present.score), listed] -= 1
     if best is not None:
@@ -321,7 +324,7 @@ def _put_all(session: Session, key: BoardKey, people: Sequence[int], best: Mappi
     """Write or remove the lines of these people, without counting them."""
     mine = select(Standing).where(key.lines, one_of(Standing.person_id, people))
     present = {line.person_id: line for line in session.scalars(mine)}
-    unlisted = _unlisted(session, people)
+    unlisted = _unlisted(session, key.assignment_id, people)
     for person in people:
         line, found = present.get(person), best.get(person)
         if found is None:
@@ -335,9 +338,20 @@ def _put_all(session: Session, key: BoardKey, people: Sequence[int], best: Mappi
     session.flush()
 
 
-def _unlisted(session: Session, people: Sequence[int]) -> set[int]:
-    """Which of these people aren't listed. `set_listed` waits for the caller's lock before it changes that."""
-    return set(session.scalars(select(Person.id).where(one_of(Person.id, people), ~Person.listed)))
+def _unlisted(session: Session, assignment: int, people: Sequence[int]) -> set[int]:
+    """Which of these people aren't listed, or are in a team with such a person.
+
+    `set_listed` waits for the caller's lock before it changes that.
+    """
+    own = aliased(TeamMember)
+    mates = (
+        select(own.person_id)
+        .join(TeamMember, TeamMember.team_id == own.team_id)
+        .join(Person, Person.id == TeamMember.person_id)
+        .where(own.assignment_id == assignment, one_of(own.person_id, people), ~Person.listed)
+    )
+    alone = select(Person.id).where(one_of(Person.id, people), ~Person.listed)
+    return set(session.scalars(union(alone, mates)))
 
 
 def _values(key: BoardKey, person: int, best: BestLine) -> Mapping[str, object]:
@@ -364,21 +378,37 @@ def set_listed(session: Session, person_id: int, *, listed: bool) -> None:
 
     Takes the locks of `update_leaderboards`, in its order: no line is written meanwhile.
     """
-    person = session.get_one(Person, person_id, with_for_update={"key_share": True})
+    own = aliased(TeamMember)
+    shared = (
+        select(TeamMember.assignment_id, TeamMember.person_id)
+        .join(own, own.team_id == TeamMember.team_id)
+        .where(own.person_id == person_id)
+    )
+    mates = {(assignment, mate) for assignment, mate in session.execute(shared)}
+    everyone = {person_id, *(mate for _, mate in mates)}
+    rows = select(Person).where(Person.id.in_(everyone)).order_by(Person.id)
+    locked = session.scalars(rows.with_for_update(key_share=True).execution_options(populate_existing=True))
+    (person,) = (one for one in locked if one.id == person_id)
     if person.listed == listed:
         return
     theirs = select(Submission.assignment_id).where(Submission.person_id == person_id)
-    mine = select(Assignment.id).where(Assignment.id.in_(theirs)).order_by(Assignment.id)
+    in_teams = Assignment.id.in_({assignment for assignment, _ in mates})
+    mine = select(Assignment.id).where(or_(Assignment.id.in_(theirs), in_teams)).order_by(Assignment.id)
     found = session.scalars(mine.with_for_update(read=True)).all()
     person.listed = listed
-    lines = update(Standing).where(Standing.person_id == person_id, Standing.assignment_id.in_(found))
+    session.flush()
+    lines = select(Standing).where(Standing.person_id.in_(everyone), Standing.assignment_id.in_(found))
     changes = Changes()
-    for assignment, device_class, before_freeze, score, now in session.execute(
-        lines.values(listed=listed).returning(*_KEY)
-    ):
-        place = BoardKey(assignment, device_class, before_freeze), bucket(score)
-        changes[*place, not now] -= 1
-        changes[*place, now] += 1
+    for line in session.scalars(lines).all():
+        if line.person_id != person_id and (line.assignment_id, line.person_id) not in mates:
+            continue
+        now = line.person_id not in _unlisted(session, line.assignment_id, [line.person_id])
+        if now != line.listed:
+            place = BoardKey(line.assignment_id, line.device_class, line.before_freeze), bucket(line.score)
+            changes[*place, line.listed] -= 1
+            changes[*place, now] += 1
+            line.listed = now
+    session.flush()
     change(session, changes)
     note(session, person, "person.changed", f"person {person_id}", changed=["listed"])
 

@@ -36,6 +36,7 @@ from server.grading.models import Job, JobKind, JobState, Step
 from server.submissions.counted_submission import Deadlines, attempts_for, due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import Closed, NoAttemptsLeft, NotAccepted, TooOften
+from server.teams.deadlines import shared_deadlines
 
 SUBMITS = Limit("submit", 60, timedelta(minutes=1))
 """All requests to submit by one person, from pages and programs. The other limits are far lower."""
@@ -138,11 +139,13 @@ def allowances(
     numbers = [assignment.id for assignment in assignments]
     extensions = extensions_of(session, numbers, person_id)
     more_time = accommodations_of(session, {one.course_id for one in assignments}, person_id)
+    shared = shared_deadlines(session, assignments, person_id)
     used = _used(session, numbers, person_id, now)
-    return {
-        one.id: _allowance(one, extensions.get(one.id), more_time.get(one.course_id), used[one.id])
-        for one in assignments
-    }
+
+    def deadlines(one: Assignment) -> Deadlines:
+        return shared.get(one.id) or due_for(one, extensions.get(one.id), more_time.get(one.course_id))
+
+    return {one.id: _allowance(one, extensions.get(one.id), deadlines(one), used[one.id]) for one in assignments}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +171,16 @@ def limits_of(
     session: Session,
     assignment: Assignment,
     extension: Extension | None,
-    accommodation: Accommodation | None,
+    deadlines: Deadlines,
     person_id: int,
     now: datetime,
 ) -> tuple[Allowance, Kept]:
-    """All limits of a new submission in one query. extension, accommodation: read before."""
+    """All limits of a new submission in one query. extension, deadlines: read before."""
     given = {"assignment": assignment.id, "person": person_id, "since": now - _HOUR, "day": now - _DAY}
     rows = session.connection().execute(_USED_AND_KEPT, given).all()
     (kept,) = (Kept(number, first) for kind, _, number, first in rows if kind == "kept")
     used = _sum_up((row for row in rows if row.kind != "kept"), [assignment.id])
-    return _allowance(assignment, extension, accommodation, used[assignment.id]), kept
+    return _allowance(assignment, extension, deadlines, used[assignment.id]), kept
 
 
 @dataclass(slots=True)
@@ -193,13 +196,11 @@ class _Used:
     under_way: int = 0
 
 
-def _allowance(
-    assignment: Assignment, extension: Extension | None, accommodation: Accommodation | None, used: _Used
-) -> Allowance:
+def _allowance(assignment: Assignment, extension: Extension | None, deadlines: Deadlines, used: _Used) -> Allowance:
     interval = timedelta(seconds=assignment.min_interval_seconds)
     times = used.checks[: assignment.checks_per_hour]
     return Allowance(
-        deadlines=due_for(assignment, extension, accommodation),
+        deadlines=deadlines,
         attempts=attempts_for(assignment, extension),
         used=used.attempts,
         next_at=used.last + interval if used.last is not None and interval else None,
@@ -224,7 +225,9 @@ def accommodations_of(session: Session, courses: Collection[int], person: int) -
 
 
 def deadlines_of(session: Session, assignment: Assignment, person: int) -> Deadlines:
-    """One person's deadlines in an assignment."""
+    """One person's deadlines in an assignment, or those of the person's team."""
+    if shared := shared_deadlines(session, [assignment], person):
+        return shared[assignment.id]
     extension = session.get(Extension, (assignment.id, person))
     return due_for(assignment, extension, session.get(Accommodation, (assignment.course_id, person)))
 

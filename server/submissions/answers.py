@@ -129,7 +129,7 @@ def read_submission(session: Session, person_id: int, public_id: str, now: datet
         device_class=submission.device_class,
         state=status.state,
         verdict=status.verdict,
-        worth=worth_of(session, submission, now, as_staff=staff),
+        worth=worth_of(session, submission, person_id, now, as_staff=staff),
         position=status.position,
         wait=wait_answer(status.place),
         steps=step_answers(status, report if status.id == submission.judged_job_id else None),

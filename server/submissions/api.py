@@ -49,6 +49,7 @@ from server.submissions.refusals import (
 )
 from server.submissions.result.page import watched
 from server.submissions.service import SubmissionInput
+from server.teams.credit import is_for
 from worker.contract.answers import Accepted
 
 submissions = Blueprint("submissions", __name__)
@@ -239,7 +240,7 @@ def show_hint(public_id: str, hint: str) -> Response:
     person = person_asking()
     with site().sessions.begin() as session:
         submission = _own_submission(session, person.id, public_id)
-        ask_for_hint(submission, HintStep(hint), person.id, datetime.now(UTC))
+        ask_for_hint(session, submission, HintStep(hint), person.id, datetime.now(UTC))
     return look_up(public_id)
 
 
@@ -247,7 +248,7 @@ def _own_submission(session: Session, person: int, public_id: str) -> Submission
     submission = visible_submission(session, person, public_id)
     if submission is None:
         raise _no_submission()
-    if submission.person_id != person:
+    if not is_for(session, submission, person):
         raise Refused(
             403, "not_yours", "This is someone else's submission",
             "Only its student can do this. Course staff cancel it on its page, or with `tilelab admin jobs cancel`.",
@@ -260,7 +261,7 @@ def _need_staff_for_others(session: Session, person: int, public_id: str) -> Non
     if has_scope(Scope.STAFF):
         return
     submission = visible_submission(session, person, public_id)
-    need_staff_scope(own=submission is None or submission.person_id == person)
+    need_staff_scope(own=submission is None or is_for(session, submission, person))
 
 
 def _token_of(token: str, session: Session) -> int | None:

@@ -22,6 +22,7 @@ from server.grading.service import Work, queue_job, queue_jobs
 from server.submissions.models import REMOVED, StagedRegrade, Submission
 from server.submissions.service import latest_job
 from server.submissions.verdicts import latest_job_id
+from server.teams.credit import is_for
 from worker.contract.broker import BrokerUrlError, connect_redis
 from worker.contract.messages import CPU_QUEUE, StepKind, Ticket
 from worker.contract.redis_claims import RedisClaims
@@ -48,9 +49,9 @@ class _Graded:
     arch: str
 
 
-def ask_for_hint(submission: Submission, hint: HintStep, person: int, now: datetime) -> None:
-    """Show its student the hints up to this one from now on. Others' requests change nothing."""
-    if submission.person_id != person:
+def ask_for_hint(session: Session, submission: Submission, hint: HintStep, person: int, now: datetime) -> None:
+    """Show its students the hints up to this one from now on. Others' requests change nothing."""
+    if not is_for(session, submission, person):
         return
     while (following := submission.hints().following) is not None and _ORDER.index(following) <= _ORDER.index(hint):
         if following is HintStep.FINDING:

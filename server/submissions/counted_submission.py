@@ -6,7 +6,7 @@ These functions are pure: they get entries, and read and write nothing. Pages, t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -31,6 +31,7 @@ class Entry:
     ms_low: the lower end of the median's 95 % interval; ms_high: the upper end
     goals_missed: how many goals of the exercise it misses; None if none were counted
     late_days: how many days of the course's late days cover it
+    team_due_at: the latest deadline of its team's members when it was submitted; None for none
     remark: a sentence why the measurement isn't ranked; "" if it is, or if nothing was measured
     """
 
@@ -52,6 +53,7 @@ class Entry:
     ms_low: float | None = None
     ms_high: float | None = None
     remark: str = ""
+    team_due_at: datetime | None = None
 
     @property
     def judged(self) -> bool:
@@ -84,6 +86,14 @@ class Deadlines:
 
     due_at: datetime | None
     closes_at: datetime | None
+
+    def or_later(self, due_at: datetime | None) -> Deadlines:
+        """With the later due time. due_at: of a team; None for no change."""
+        return replace(self, due_at=_later(self.due_at, due_at))
+
+    def latest(self, other: Deadlines) -> Deadlines:
+        """The later ones of two students, for the same assignment."""
+        return Deadlines(_later(self.due_at, other.due_at), _later(self.closes_at, other.closes_at))
 
     def closed(self, now: datetime) -> bool:
         return self.closes_at is not None and now > self.closes_at
@@ -175,7 +185,7 @@ def _that_may(assignment: Assignment, deadlines: Deadlines, entries: Iterable[En
 
 def valued(assignment: Assignment, deadlines: Deadlines, entry: Entry) -> Counted:
     """An entry with its points, as if it counted."""
-    days = late_days(entry.created_at, deadlines)
+    days = late_days(entry.created_at, deadlines.or_later(entry.team_due_at))
     achieved = Achieved(
         accepted=entry.accepted,
         late_days=days,

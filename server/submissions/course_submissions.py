@@ -25,6 +25,7 @@ from server.submissions.criteria import SubmissionCriteria
 from server.submissions.models import Mode, Submission
 from server.submissions.service import CPU
 from server.submissions.verdicts import latest_job_id
+from server.teams.models import TeamMember
 
 PAGE = 50
 
@@ -157,7 +158,7 @@ def _part(
     query: Select[*tuple[Any, ...]] = select(Submission.id, Submission.created_at)
     query = query.where(Submission.assignment_id == assignment.id)
     if people is not None:
-        query = query.where(one_of(Submission.person_id, people))
+        query = query.where(_by_any(assignment, people))
     if asked.submission:
         query = query.where(Submission.public_id == asked.submission)
     if asked.since is not None:
@@ -196,6 +197,14 @@ def _had_a_part(worker: str) -> ColumnElement[bool]:
     )
 
 
+def _by_any(assignment: Assignment, people: Sequence[int]) -> ColumnElement[bool]:
+    """Submissions of these people and their teams."""
+    own = one_of(Submission.person_id, people)
+    if assignment.team_size == 1:
+        return own
+    return or_(own, Submission.team_id.in_(select(TeamMember.team_id).where(one_of(TeamMember.person_id, people))))
+
+
 def _by_lateness(
     query: Select[*tuple[Any, ...]], assignment: Assignment, more_time: Mapping[int, Accommodation], *, late: bool
 ) -> Select[*tuple[Any, ...]]:
@@ -207,6 +216,7 @@ def _by_lateness(
         times = {person: literal(at, Assignment.due_at.type) for person, at in own_times.items()}
         usual = case(times, value=Submission.person_id, else_=usual)
     due = case((Extension.due_at > usual, Extension.due_at), else_=usual)
+    due = case((Submission.team_due_at > due, Submission.team_due_at), else_=due)
     joined = query.outerjoin(Extension, own)
     if late:
         return joined.where(Submission.created_at > due)
@@ -278,7 +288,7 @@ def _row(
     not_ranked = ""
     if result is not None and gflops is not None and not result.ranked:
         not_ranked = result.not_ranked or NOT_RELIED_ON
-    due = due_for(assignment, extension, accommodation).due_at
+    due = due_for(assignment, extension, accommodation).or_later(submission.team_due_at).due_at
     return CourseSubmission(
         submission.public_id, f"/api/v1/submissions/{submission.public_id}", assignment.slug, assignment.title,
         person.id, person.name, person.email, submission.mode, submission.created_at,

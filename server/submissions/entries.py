@@ -39,6 +39,8 @@ from server.grading.models import Job, JobState, Result
 from server.submissions.counted_submission import Entry
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import judged_job_id, judged_verdict, latest_job_id
+from server.teams.credit import counts_for, teams_of
+from server.teams.models import TeamMember
 
 _Judged, _Last = aliased(Job), aliased(Job)
 NEWEST = 5
@@ -55,9 +57,14 @@ def entries_of(session: Session, assignment: Assignment, person_id: int) -> Sequ
 
 
 def own_entries(session: Session, assignments: Iterable[Assignment], person_id: int) -> Mapping[int, Sequence[Entry]]:
-    """One person's submissions to each of these assignments, by the assignment's ID, the first one first."""
+    """One person's submissions to each of these assignments, by the assignment's ID, the first one first.
+
+    Those of the person's teams are the person's, too, as everywhere in this module.
+    """
+    assignments = list(assignments)
+    mine = counts_for(person_id, teams_of(session, assignments, person_id))
     ways = {assignment.id: (metric_of(assignment.exercise), assignment.device_class) for assignment in assignments}
-    query = _ENTRIES.where(Submission.assignment_id.in_(ways), Submission.person_id == person_id)
+    query = _ENTRIES.where(Submission.assignment_id.in_(ways), mine)
     entries: dict[int, list[Entry]] = defaultdict(list)
     for row in session.execute(query):
         entries[row.assignment_id].append(_entry(row, *ways[row.assignment_id]))
@@ -70,7 +77,10 @@ def numbered_entries(
     """The submissions that a query of IDs and numbers names, the first one first, with their numbers."""
     way = metric_of(assignment.exercise), assignment.device_class
     query = _ENTRIES.add_columns(numbered.c.number).join(numbered, numbered.c.id == Submission.id)
-    theirs = Submission.assignment_id == assignment.id, Submission.person_id == person_id
+    theirs = (
+        Submission.assignment_id == assignment.id,
+        counts_for(person_id, teams_of(session, [assignment], person_id)),
+    )
     return [(row.number, _entry(row, *way)) for row in session.execute(query.where(*theirs))]
 
 
@@ -102,8 +112,10 @@ def deciding_entries(
         metrics[metric].append(number)
     by_metric = tuple((metric, tuple(numbers)) for metric, numbers in list(metrics.items())[1:])
     tiers = tuple((each.id, each.speed_by, _bounds(each)) for each in assignments if each.speed_by is not None)
-    query = _decide(next(iter(metrics)), by_metric, tiers)
     given = {"assignments": list(ways), "person": person_id, "also": list(also)}
+    if teams := teams_of(session, assignments, person_id):
+        given["teams"] = list(teams)
+    query = _decide(next(iter(metrics)), by_metric, tiers, in_teams=bool(teams))
     for row in session.connection().execute(query, given):
         deciding = found[row.assignment_id]
         deciding.number = row.number
@@ -116,12 +128,13 @@ _Tiers = tuple[tuple[int, SpeedBy, tuple[float, ...]], ...]
 
 
 @lru_cache(maxsize=64)
-def _decide(metric: Metric, others: _Metrics, tiers: _Tiers) -> Select[Any]:
+def _decide(metric: Metric, others: _Metrics, tiers: _Tiers, *, in_teams: bool) -> Select[Any]:
     """The query of deciding submissions. Made once for equal rules, because that takes as long as to run it.
 
     metric: of all assignments that `others` don't name by their IDs
+    in_teams: whether the person has teams
     """
-    listed = _listed(metric, others, tiers).subquery()
+    listed = _listed(metric, others, tiers, in_teams=in_teams).subquery()
     better = or_(listed.c.best_before.is_(None), listed.c.score > listed.c.best_before)
     decides = or_(
         listed.c.newest <= NEWEST,
@@ -136,7 +149,7 @@ def _decide(metric: Metric, others: _Metrics, tiers: _Tiers) -> Select[Any]:
     return _ENTRIES.add_columns(few.c.number).join(few, few.c.id == Submission.id)
 
 
-def _listed(metric: Metric, others: _Metrics, tiers: _Tiers) -> Select[Any]:
+def _listed(metric: Metric, others: _Metrics, tiers: _Tiers, *, in_teams: bool) -> Select[Any]:
     """All submissions of a person, each with its place among them.
 
     newest: its place from the end; newest_alike: the same among those of its mode, with or without a verdict
@@ -150,6 +163,9 @@ def _listed(metric: Metric, others: _Metrics, tiers: _Tiers) -> Select[Any]:
     score = func.coalesce(case(*other_scores, (comparable, _SCORES[metric])), _NOT_MEASURED)
     reached = [_tier(by, bounds, and_(comparable, Assignment.id == number)) for number, by, bounds in tiers]
     rules = (Submission.late_days, func.coalesce(Result.goals_missed, 0) > 0, *reached)
+    mine: ColumnElement[bool] = Submission.person_id == bindparam("person")
+    if in_teams:
+        mine = or_(mine, Submission.team_id.in_(bindparam("teams", expanding=True)))
     own, first = Submission.assignment_id, (Submission.created_at, Submission.id)
     last = tuple(column.desc() for column in first)
     alike = (own, Submission.mode, judged)
@@ -174,10 +190,7 @@ def _listed(metric: Metric, others: _Metrics, tiers: _Tiers) -> Select[Any]:
         .join(Assignment, Assignment.id == Submission.assignment_id)
         .outerjoin(_Judged, and_(_Judged.id == Submission.judged_job_id, right))
         .outerjoin(Result, Result.job_id == _Judged.id)
-        .where(
-            Submission.assignment_id.in_(bindparam("assignments", expanding=True)),
-            Submission.person_id == bindparam("person"),
-        )
+        .where(Submission.assignment_id.in_(bindparam("assignments", expanding=True)), mine)
     )
 
 
@@ -203,14 +216,16 @@ def ranked_entries(
     """
     metric = metric_of(assignment.exercise)
     right = judged_verdict(staged) == Verdict.ACCEPTED
-    alike, order = (Submission.person_id, right), (Submission.created_at, Submission.id)
+    kept = _candidates(assignment, people, staged).subquery()
+    person = kept.c.person_id
+    alike, order = (person, right), (Submission.created_at, Submission.id)
     comparable = and_(Result.ranked, Job.device_class == assignment.device_class)
     score = func.coalesce(case((comparable, _SCORES[metric])), _NOT_MEASURED)
-    following = func.lead(Submission.id).over(partition_by=Submission.person_id, order_by=order)
-    kept = _candidates(assignment, people, staged).subquery()
+    following = func.lead(Submission.id).over(partition_by=person, order_by=order)
     found = (
         select(
             *_COLUMNS,
+            person.label("whose"),
             right.label("right"),
             following.label("next"),
             score.label("score"),
@@ -229,15 +244,18 @@ def ranked_entries(
     query = (
         select(found)
         .where(or_(and_(found.c.right, better), found.c.chosen_at.is_not(None), found.c.next.is_(None)))
-        .order_by(found.c.person_id, found.c.created_at, found.c.id)
+        .order_by(found.c.whose, found.c.created_at, found.c.id)
         .execution_options(yield_per=_AT_ONCE)
     )
-    for person, rows in groupby(session.execute(query), key=attrgetter("person_id")):
+    for person, rows in groupby(session.execute(query), key=attrgetter("whose")):
         yield person, [_entry(row, metric, assignment.device_class) for row in rows]
 
 
-def _candidates(assignment: Assignment, people: Select[int], staged: int | None) -> CompoundSelect[int]:
-    """The IDs of accepted, last and chosen submissions, by look-ups in indexes: most attempts fail and never count."""
+def _candidates(assignment: Assignment, people: Select[int], staged: int | None) -> CompoundSelect[Any]:
+    """The IDs of accepted, last and chosen submissions, each with a person for whom it counts.
+
+    Found by look-ups in indexes: most attempts fail and never count.
+    """
     verdict = judged_verdict(staged)
     judged = (
         Submission.assignment_id == assignment.id,
@@ -245,23 +263,35 @@ def _candidates(assignment: Assignment, people: Select[int], staged: int | None)
         verdict.is_not(None),
         verdict != Verdict.SYSTEM_ERROR,
     )
-    theirs = (*judged, Submission.person_id.in_(people))
-    person = people.subquery()
-    last = (
-        select(Submission.id)
-        .where(*judged, Submission.person_id == person.c[0])
-        .order_by(Submission.created_at.desc(), Submission.id.desc())
-        .limit(1)
-        .correlate(person)
-        .scalar_subquery()
-    )
-    parts = [
-        select(Submission.id).where(*theirs, verdict == Verdict.ACCEPTED),
-        select(last.label("id")).select_from(person),
-    ]
-    if assignment.counts is Counts.CHOSEN:
-        parts.append(select(Submission.id).where(*theirs, Submission.chosen_at.is_not(None)))
+    chosen = Submission.chosen_at.is_not(None)
+    one = people.subquery()
+    parts: list[Select[*tuple[Any, ...]]] = []
+    for whose, query in _credited(assignment):
+        last = (
+            query.where(*judged, whose == one.c[0])
+            .with_only_columns(Submission.id)
+            .order_by(Submission.created_at.desc(), Submission.id.desc())
+            .limit(1)
+            .correlate(one)
+            .scalar_subquery()
+        )
+        theirs = query.where(*judged, whose.in_(people))
+        parts += [theirs.where(verdict == Verdict.ACCEPTED), select(last.label("id"), one.c[0].label("person_id"))]
+        if assignment.counts is Counts.CHOSEN:
+            parts.append(theirs.where(chosen))
     return union(*parts)
+
+
+def _credited(assignment: Assignment) -> list[tuple[InstrumentedAttribute[int], Select[*tuple[Any, ...]]]]:
+    """Queries of submissions and the people for whom they count: the authors, and the members of teams."""
+    own = Submission.person_id
+    found: list[tuple[InstrumentedAttribute[int], Select[*tuple[Any, ...]]]]
+    found = [(own, select(Submission.id, own.label("person_id")))]
+    if assignment.team_size > 1:
+        mate = TeamMember.person_id
+        in_team = TeamMember.team_id == Submission.team_id
+        found.append((mate, select(Submission.id, mate.label("person_id")).join(TeamMember, in_team)))
+    return found
 
 
 def _rules(assignment: Assignment, comparable: ColumnElement[bool]) -> list[ColumnElement[Any]]:
@@ -303,9 +333,9 @@ _SCORES: Mapping[Metric, ColumnElement[Any]] = {
 
 _COLUMNS: tuple[ColumnElement[Any] | InstrumentedAttribute[Any], ...] = (
     Submission.id, Submission.public_id, Submission.assignment_id, Submission.person_id,
-    Submission.created_at, Submission.mode, Submission.chosen_at, Submission.late_days, Job.state, Job.verdict,
-    Job.device_class, Result.gflops, Result.gbps, Result.melements, Result.ms_median, Result.ms_low, Result.ms_high,
-    Result.cublas_share, Result.ranked, Result.not_ranked, Result.goals_missed,
+    Submission.created_at, Submission.mode, Submission.chosen_at, Submission.late_days, Submission.team_due_at,
+    Job.state, Job.verdict, Job.device_class, Result.gflops, Result.gbps, Result.melements, Result.ms_median,
+    Result.ms_low, Result.ms_high, Result.cublas_share, Result.ranked, Result.not_ranked, Result.goals_missed,
 )  # fmt: skip
 
 
@@ -337,6 +367,7 @@ def _entry(row: Row[*tuple[Any, ...]], metric: Metric, device_class: str) -> Ent
         cublas_share=row.cublas_share,
         goals_missed=row.goals_missed,
         late_days=row.late_days,
+        team_due_at=row.team_due_at,
         ms_median=row.ms_median,
         ms_low=row.ms_low,
         ms_high=row.ms_high,

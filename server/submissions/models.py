@@ -41,6 +41,8 @@ class Submission(Base):
     late_days: how many days of the course's late days cover this submission
     news_since: since when it has a verdict of a regrade, or an answer, that its owner hasn't seen
     finding_shown_at, edit_shown_at: when its student asked for these hints; None without asking
+    team_id: the team that it counts for, see server.teams; None for its author only
+    team_due_at: the latest deadline of the team's members when it was submitted; None for none
     """
 
     __tablename__ = "submissions"
@@ -73,6 +75,8 @@ class Submission(Base):
     news_since: Mapped[datetime | None]
     finding_shown_at: Mapped[datetime | None]
     edit_shown_at: Mapped[datetime | None]
+    team_id: Mapped[int | None] = mapped_column(ForeignKey("teams.id"), index=True)
+    team_due_at: Mapped[datetime | None]
 
     assignment: Mapped[Assignment] = relationship()
     person: Mapped[Person] = relationship()

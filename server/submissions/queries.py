@@ -25,6 +25,7 @@ from server.submissions.models import Mode, Submission
 from server.submissions.new_submission import ASSIGNMENT
 from server.submissions.result.worth import points_by_submission
 from server.submissions.verdicts import latest_job_id
+from server.teams.credit import belongs_to, in_teams, is_for
 from worker.contract.answers import Measured
 
 
@@ -36,7 +37,7 @@ def source_of(submission: Submission) -> bytes:
 
 
 def visible_submission(session: Session, person_id: int, public_id: str) -> Submission | None:
-    """The submission, for course staff and for its owner while in the course; None for anyone else."""
+    """The submission, for course staff, its author and its team while in the course; None for anyone else."""
     found = visible_row(session, NAMED, person_id, public_id)
     return None if found is None else found[0]
 
@@ -52,7 +53,7 @@ def visible_row(
         return None
     submission, admin, seat, *more = found
     role = role_from(admin, seat)
-    if role is None or not (is_staff(role) or submission.person_id == person_id):
+    if role is None or not (is_staff(role) or is_for(session, submission, person_id)):
         return None
     return submission, role, more
 
@@ -137,9 +138,10 @@ class OwnAnswer:
 
 def own_submissions(session: Session, person: int, asked: OwnQuery) -> tuple[list[OwnLineAnswer], bool] | None:
     """One page, and whether more follow; None if the named assignment or submission doesn't exist."""
+    mine = belongs_to(person) if in_teams(session, person) else Submission.person_id == person
     wanted = (
         select(Submission)
-        .where(Submission.person_id == person, Submission.assignment_id.in_(_visible(session, person)))
+        .where(mine, Submission.assignment_id.in_(_visible(session, person)))
         .options(
             joinedload(Submission.assignment).options(joinedload(Assignment.course), selectinload(Assignment.exercise))
         )
@@ -153,7 +155,6 @@ def own_submissions(session: Session, person: int, asked: OwnQuery) -> tuple[lis
         assignment, _ = visible
         wanted = wanted.where(Submission.assignment_id == assignment.id)
     if asked.before is not None:
-        mine = Submission.person_id == person
         last = session.scalar(select(Submission.id).where(Submission.public_id == asked.before, mine))
         if last is None:
             return None

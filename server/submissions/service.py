@@ -35,6 +35,9 @@ from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import IdempotencyConflict, NoSuchAssignment, NotAccepted, NotOpen, UnusableRequest
 from server.submissions.source import SubmittedSource
+from server.teams.credit import is_for
+from server.teams.deadlines import shared_deadlines
+from server.teams.queries import hold_team
 from worker.contract.messages import CPU_QUEUE
 
 CPU = "cpu"
@@ -160,7 +163,10 @@ def _store(session: Session, submitted: SubmissionInput, now: datetime, most: _M
         place = place_of(session, latest_job(session, earlier.id), now)
         return Accepted(earlier, place.position, repeated=True)
     assignment, staff = _open_to(target, now), target.role is not Role.STUDENT
-    allowance, kept = limits_of(session, assignment, target.extension, target.accommodation, submitted.person, now)
+    team = None if staff else hold_team(session, assignment, submitted.person)
+    shared = shared_deadlines(session, [assignment], submitted.person) if team is not None else {}
+    deadlines = shared.get(assignment.id) or due_for(assignment, target.extension, target.accommodation)
+    allowance, kept = limits_of(session, assignment, target.extension, deadlines, submitted.person, now)
     if not staff and (refused := allowance.refusal(submitted.mode, now, most.under_way)) is not None:
         raise refused
     if most.a_day is not None and (many := kept.refusal(now, most.a_day)) is not None:
@@ -180,15 +186,15 @@ def _store(session: Session, submitted: SubmissionInput, now: datetime, most: _M
         "request_digest": submitted.digest(assignment.id) if submitted.key is not None else None,
         "created_at": now,
         "late_days": covered,
+        "team_id": team,
+        "team_due_at": deadlines.due_at if team is not None else None,
     }
     submission = Submission(**row, id=session.connection().execute(_ADD, row).scalar_one())
     if not staff and not is_new:
         note_copy(session, assignment, submission)
     work = Work(
         kind=JobKind.SUBMISSION,
-        priority=priority_of(
-            staff=staff, due_at=due_for(assignment, target.extension, target.accommodation).due_at, now=now
-        ),
+        priority=priority_of(staff=staff, due_at=deadlines.due_at, now=now),
         person=submitted.person,
         source=source.digest,
         exercise=assignment.exercise_id,
@@ -226,9 +232,9 @@ def _find_earlier(session: Session, submitted: SubmissionInput, target: _Target)
 
 
 def reader_role(session: Session, person: int, submission: Submission) -> Role | None:
-    """The role in which a person sees a submission: of course staff, or as its owner; None for anyone else."""
+    """The role in which a person sees a submission: of course staff, or as its author or team; None for anyone else."""
     role = role_in(session, person, submission.assignment.course_id)
-    return role if is_staff(role) or submission.person_id == person else None
+    return role if is_staff(role) or (role is not None and is_for(session, submission, person)) else None
 
 
 def _wait_for_turn(session: Session, person: int) -> None:

@@ -177,7 +177,7 @@ def show_hint(public_id: str, hint: str) -> Response:
     who = viewer()
     with site().sessions.begin() as session:
         submission = existing(visible_submission(session, who.id, public_id))
-        ask_for_hint(submission, HintStep(hint), who.id, datetime.now(UTC))
+        ask_for_hint(session, submission, HintStep(hint), who.id, datetime.now(UTC))
     return go(url_for("submissions_pages.show", public_id=public_id))
 
 

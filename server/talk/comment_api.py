@@ -32,6 +32,7 @@ from server.http.site import site
 from server.submissions.queries import PUBLIC_ID, visible_submission
 from server.talk.comments import Thread, threads_of
 from server.talk.questions import GIVE, TAKE, OpenQuestion, Whose, open_questions, question_of
+from server.teams.credit import is_for
 
 comments = Blueprint("comments", __name__)
 
@@ -84,7 +85,7 @@ def listed(public_id: str) -> Response:
                 404, "no_such_submission", "There is no such submission",
                 "Check its ID. Only its owner and course staff can read it.",
             )  # fmt: skip
-        need_staff_scope(own=found.person_id == person)
+        need_staff_scope(own=is_for(session, found, person))
         threads = tuple(_answer(thread) for thread in threads_of(session, found.id))
     return jsonify(CommentsAnswer(threads, f"/submissions/{public_id}/comments"))
 

@@ -30,6 +30,7 @@ from server.talk.comments import mark_read, remove_comment, settle, threads_of, 
 from server.talk.listing_views import Listing, listing_of
 from server.talk.models import Comment
 from server.talk.questions import GIVE, TAKE, OpenQuestions, Whose, open_questions, question_of
+from server.teams.credit import is_for
 
 comment_pages = Blueprint("comment_pages", "server.talk", url_prefix="/submissions/<public_id>/comments")
 
@@ -102,7 +103,7 @@ def _page(public_id: str, form: Form) -> tuple[CommentsPage, str]:
     who = viewer()
     with site().readers.begin() as session:
         found = submission_of_page(session, public_id)
-        course, own = membership_in(session, found.assignment.course), found.person_id == who.id
+        course, own = membership_in(session, found.assignment.course), is_for(session, found, who.id)
         job = found.judged_job
         packed = None if job is None else session.scalar(select(Result.report).where(Result.job_id == job.id))
         verdict = None if job is None else job.verdict

@@ -18,6 +18,7 @@ from server.submissions.service import reader_role
 from server.talk.asker import unquoted
 from server.talk.models import LONGEST_COMMENT, Comment, RegradeRequest
 from server.talk.questions import answers_in
+from server.teams.credit import belongs_to, is_for
 from server.text import storable
 
 
@@ -115,7 +116,7 @@ def news_in(session: Session, person_id: int, course_id: int, limit: int) -> lis
         select(Submission.public_id, Assignment.title, since)
         .join(Submission, Submission.id == Comment.submission_id)
         .join(Submission.assignment)
-        .where(Comment.news_since.is_not(None), Submission.person_id == person_id, Assignment.course_id == course_id)
+        .where(Comment.news_since.is_not(None), belongs_to(person_id), Assignment.course_id == course_id)
         .group_by(Submission.public_id, Assignment.title)
         .order_by(since.desc())
         .limit(limit)
@@ -134,7 +135,7 @@ def news_by_course(session: Session, person_id: int) -> Mapping[str, int]:
         .join(Membership, Membership.course_id == Course.id)
         .where(
             Comment.news_since.is_not(None),
-            Submission.person_id == person_id,
+            belongs_to(person_id),
             Membership.person_id == person_id,
             Membership.dropped_at.is_(None),
         )
@@ -182,7 +183,7 @@ def write_comment(
     top = first or made
     if staff and not _has_answerer(session, submission, top):
         top.answerer_id = made.author_id
-    _update_thread(top, made, owner=author is not None and author.id == submission.person_id)
+    _update_thread(top, made, owner=author is not None and is_for(session, submission, author.id))
     if staff:
         _note(session, author, "written", submission, made, moment)
     return made

@@ -58,6 +58,7 @@ from server.talk.announcement_views import announcement_pages
 from server.talk.comment_api import comments
 from server.talk.comment_views import comment_pages
 from server.talk.news_views import news_pages
+from server.teams.views import team_pages
 from server.web.access_log import attach_routes
 from server.web.assets import attach_assets
 from server.web.headers import add_headers, attach_compression
@@ -70,8 +71,8 @@ from server.web.staff import staff, staff_api
 _PAGES = (
     pages, accounts, device_login_pages, sign_on, enrolment, courses, command_line, staff, new_courses, fleet,
     standings_pages, history_pages, submissions_pages, experiments_pages, announcement_pages, comment_pages,
-    news_pages, request_pages, extension_pages, trials, mail_pages, own_data_pages, health, metrics, lti,
-    lti_choice, lti_platforms, lti_registration,
+    news_pages, request_pages, extension_pages, team_pages, trials, mail_pages, own_data_pages, health, metrics,
+    lti, lti_choice, lti_platforms, lti_registration,
 )  # fmt: skip
 _API = (
     submissions, leaderboards, experiments, device_logins, me, assignments, announcements, comments, staff_api,

@@ -32,6 +32,8 @@ from server.submissions import staff_api as submission_api
 from server.submissions import staff_views as submission_views
 from server.talk import announcement_api, comment_views
 from server.talk import announcement_staff_views as announcement_views
+from server.teams import api as team_api
+from server.teams import staff_views as team_views
 
 __all__ = [
     "announcement_api", "announcement_views", "assignment_api", "assignment_views", "audit_views", "catalogue_views",
@@ -39,5 +41,5 @@ __all__ = [
     "file_api", "file_views", "grade_api", "grade_views", "grading_views", "lti_api", "lti_views", "platform_views",
     "practice_views", "progress_api", "progress_views", "regrade_api", "regrade_views", "request_views",
     "retention_views", "roster_api", "roster_views", "rubric_views", "staff", "staff_api", "student_views",
-    "submission_api", "submission_views",
+    "submission_api", "submission_views", "team_api", "team_views",
 ]  # fmt: skip

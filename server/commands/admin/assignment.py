@@ -10,6 +10,7 @@ import click
 from sqlalchemy.orm import Session
 
 from kernels.wording import plural
+from server.accounts.models import Person
 from server.acts.act import Target, assignment_target
 from server.acts.field import plain_values
 from server.assignments import creation
@@ -18,7 +19,7 @@ from server.assignments.exercise_update import Updated, update_exercise
 from server.assignments.extensions import EXTENSION, EXTENSIONS_FILE, WITHDRAWAL, Grant
 from server.assignments.practice import PRACTICE
 from server.assignments.settings import SETTINGS, AssignmentSettings, setting_of, wrong_settings
-from server.commands.acts import Named, asked_for, carry_out, options, told, verb, wrong_options
+from server.commands.acts import STUDENT, Named, asked_for, carry_out, options, told, verb, wrong_options
 from server.commands.admin.requests.extensions import extension_requests
 from server.commands.database import database_in_use, in_session
 from server.commands.exercise_lookup import check_solution, exercise_in, exercise_named
@@ -31,6 +32,7 @@ from server.courses.service import CourseError, Terms, arch_of, assignments, cou
 from server.database.engine import Sessions
 from server.exercises.service import newest_content
 from server.exercises.stored import Content
+from server.teams.placement import PLACEMENT, TEAMS_FILE
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
 
@@ -248,6 +250,39 @@ def extend_many(name: str, file: Path, preview: bool, confirmed: str) -> Answer:
       tilelab admin assignment extend-many cs483/tiled extensions.csv
     """
     return import_student_file(EXTENSIONS_FILE, name, file, confirmed, preview=preview)
+
+
+@verb(assignment, PLACEMENT, STUDENT, "team")
+def team(session: Session, on: Target, _: bool) -> Answer:
+    """Put a student into a team of COURSE/ASSIGNMENT. A new name makes a team, and "" removes the student.
+
+    What a team submitted before still counts for its members of that time.
+
+    \b
+    Example:
+      tilelab admin assignment team cs483/tiled ada@university.edu --team 7
+    """
+    email, name = session.get_one(Person, on.person).email, PLACEMENT.values(session, on).team
+    where = f"in team {name}" if name else "in no team"
+    return Answer({"email": email, "team": name}, f"{on.assignment.name}: {email} is {where}.")
+
+
+@assignment.command()
+@click.argument("name", metavar="COURSE/ASSIGNMENT")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
+@file_preview
+@answering()
+def teams(name: str, file: Path, preview: bool) -> Answer:
+    """Put students into the teams in FILE, all of them or none. `-` reads standard input.
+
+    The first line names the columns: email,team. An empty team removes the student. Students who aren't in the file
+    keep their team. `tilelab admin export teams` writes the present teams.
+
+    \b
+    Example:
+      tilelab admin assignment teams cs483/tiled teams.csv --preview
+    """
+    return import_student_file(TEAMS_FILE, name, file, "", preview=preview)
 
 
 @assignment.command()

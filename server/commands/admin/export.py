@@ -11,7 +11,7 @@ from typing import Any
 import click
 from sqlalchemy.orm import Session
 
-from server.acts.by_file import student_file_csv
+from server.acts.by_file import StudentFile, student_file_csv
 from server.audit.service import note
 from server.commands.admin.grade import grade_shown
 from server.commands.database import in_session
@@ -25,13 +25,14 @@ from server.grades.source_archive import source_archive
 from server.roster.csv_file import domain_of
 from server.roster.service import roster
 from server.table_file import Unreadable, named
+from server.teams.placement import TEAMS_FILE
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
 
 
 @click.group()
 def export() -> None:
-    """Export a course's grades, corrections and sources.
+    """Export a course's grades, corrections, teams and sources.
 
     \b
     Example:
@@ -74,9 +75,27 @@ def corrections(session: Session, name: str) -> Answer:
     Example:
       tilelab admin export corrections cs483/tiled > corrections.csv
     """
+    return _exported(session, CORRECTIONS_FILE, name)
+
+
+@export.command()
+@click.argument("name", metavar="COURSE/ASSIGNMENT")
+@answering()
+@in_session
+def teams(session: Session, name: str) -> Answer:
+    """Write the teams of an assignment to standard output, with a row for each student in a team.
+
+    \b
+    Example:
+      tilelab admin export teams cs483/tiled > teams.csv
+    """
+    return _exported(session, TEAMS_FILE, name)
+
+
+def _exported(session: Session, file: StudentFile, name: str) -> Answer:
     found = assignment_named(session, name)
-    note(session, None, CORRECTIONS_FILE.exported, f"assignment {found.name}", course_id=found.course_id)
-    text = student_file_csv(session, CORRECTIONS_FILE, found).replace("\r\n", "\n")
+    note(session, None, file.exported, f"assignment {found.name}", course_id=found.course_id)
+    text = student_file_csv(session, file, found).replace("\r\n", "\n")
     return Answer({"csv": text}, text)
 
 

@@ -136,7 +136,7 @@ def give(
       tilelab admin rubric give 6f1c2a9e 1 3 --comment "Long function."
     """
     assignment, person = submission.assignment, submission.person_id
-    with losses_confirmed(session, assignment, confirmed, person):
+    with losses_confirmed(session, assignment, confirmed, None if submission.team_id else person):
         key = _numbered(criteria_of(assignment.rubric), number).key
         was = given_in(rubric_grades_of(session, [assignment], person).get(assignment.id)) or Given()
         words = was.words if comment is None else {**was.words, key: comment}
@@ -164,7 +164,7 @@ def choose(
       tilelab admin rubric choose 6f1c2a9e 1.2 2.1
     """
     assignment, person = submission.assignment, submission.person_id
-    with losses_confirmed(session, assignment, confirmed, person):
+    with losses_confirmed(session, assignment, confirmed, None if submission.team_id else person):
         known = {f"{place}.{number}": item.key for place, number, item in _listed(criteria_of(assignment.rubric))}
         if unknown := [each for each in items if each not in known]:
             raise WrongUse(f"no item {unknown[0]}. `tilelab admin rubric show` lists the items.")

@@ -33,6 +33,7 @@ from server.submissions.progress.jobs import (
 from server.submissions.queries import NAMED, visible_row, visible_submission
 from server.submissions.result.worth import Earned, earned
 from server.talk.comments import ASKED, Asked
+from server.teams.credit import is_for
 from worker.contract.messages import StepKind
 
 _IN_VAIN = {AttemptOutcome.LOST: "worker lost, restarted", AttemptOutcome.FAULT: "worker error, restarted"}
@@ -120,7 +121,8 @@ class SubmissionPage:
 
     course_zone: the time zone for readers without their own
     limited: whether the number of such submissions is limited, so a started one uses an attempt or a check
-    own: whether it is the reader's; staff: whether the reader is course staff
+    own: whether it is the reader's or their team's; staff: whether the reader is course staff
+    mate: whether another member of the reader's team submitted it
     viewed: whether course staff view the page as the student, and can't submit
     form: the key of the form that sent it; "" for another reader or a program
     status: its progress; asked: what was said about it
@@ -148,6 +150,7 @@ class SubmissionPage:
     person: str
     email: str
     own: bool
+    mate: bool
     staff: bool
     viewed: bool
     mode: Mode
@@ -225,9 +228,11 @@ def read_page(
     comments, new, request, name, email, source, extension, correction, accommodation, *job = columns[STATUS_COLUMNS:]
     assignment = submission.assignment
     course, staff = assignment.course, is_staff(role)
-    task = task_of(
-        session, assignment, submission.person_id, [submission.id], Decisions(extension, correction, accommodation)
-    )
+    own = is_for(session, submission, person)
+    # Each member of a team sees their own points.
+    whose = person if own else submission.person_id
+    decided = Decisions(extension, correction, accommodation) if whose == submission.person_id else None
+    task = task_of(session, assignment, whose, [submission.id], decided)
     judged = _judged(session, job, status)
     return SubmissionPage(
         number=submission.id,
@@ -242,7 +247,8 @@ def read_page(
         person_id=submission.person_id,
         person=name,
         email=email,
-        own=submission.person_id == person,
+        own=own,
+        mate=own and submission.person_id != person,
         staff=staff,
         viewed=viewed,
         mode=submission.mode,
@@ -254,7 +260,7 @@ def read_page(
         status=status,
         asked=Asked(comments, new, request),
         judged=judged,
-        earned=earned(session, submission, now, as_staff=staff, task=task),
+        earned=earned(session, submission, whose, now, as_staff=staff, task=task),
         solves_first=submission.person_id == person and _is_fresh(judged, now) and _solves_first(session, submission),
         several_tiles=len(tiles_of(assignment.exercise)) > 1,
         removed=submission.removed,

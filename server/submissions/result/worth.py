@@ -18,12 +18,14 @@ from server.grades.rubric import RubricSheet, sheet_of
 from server.submissions.allowance import allowance
 from server.submissions.counted_submission import Counted, Deadlines, Entry, late_days, valued
 from server.submissions.models import Mode, Submission
+from server.teams.credit import is_for
 
 
 @dataclass(frozen=True, slots=True)
 class Worth:
     """A submission and the grade of its assignment.
 
+    deadlines, graded_by: as in `Task`
     now: for a check, which would count from now on
     as_staff: whether the reader sees points that aren't released yet
     attempts_left: None if unlimited
@@ -32,6 +34,7 @@ class Worth:
 
     assignment: Assignment
     deadlines: Deadlines
+    graded_by: Deadlines
     grade: Grade
     entry: Entry
     now: datetime
@@ -54,7 +57,7 @@ class Worth:
         """The chance to earn more than this submission does; None if it doesn't count or can't be improved."""
         # A decision that isn't released must not show.
         decided = (self.grade.excused or self.grade.score is not None) and (self.as_staff or not self.grade.held)
-        gain = self.best_now - valued(self.assignment, self.deadlines, self.entry).points
+        gain = self.best_now - valued(self.assignment, self.graded_by, self.entry).points
         perfect = self.entry.accepted and round(gain, 6) <= 0
         over = self.deadlines.closed(self.now) or self.attempts_left == 0
         if decided or over or perfect or not self.counts:
@@ -90,40 +93,46 @@ class Earned:
     rubric: RubricSheet | None = None
 
 
-def worth_of(session: Session, submission: Submission, now: datetime, *, as_staff: bool) -> str:
-    """What a submission is worth, in the words of its page; "" before its verdict."""
+def worth_of(session: Session, submission: Submission, reader: int, now: datetime, *, as_staff: bool) -> str:
+    """What a submission is worth, in the words of its page for this reader; "" before its verdict."""
     if submission.judged_job_id is None:
         return ""
-    task = task_of(session, submission.assignment, submission.person_id, [submission.id])
-    return earned(session, submission, now, as_staff=as_staff, task=task).text
+    whose = reader if is_for(session, submission, reader) else submission.person_id
+    task = task_of(session, submission.assignment, whose, [submission.id])
+    return earned(session, submission, whose, now, as_staff=as_staff, task=task).text
 
 
-def earned(session: Session, submission: Submission, now: datetime, *, as_staff: bool, task: Task) -> Earned:
-    """Read what a submission is worth; nothing before its verdict. `task` is its owner's."""
+def earned(
+    session: Session, submission: Submission, whose: int, now: datetime, *, as_staff: bool, task: Task
+) -> Earned:
+    """Read what a submission is worth; nothing before its verdict.
+
+    whose: its author, or a member of its team; `task` is this person's
+    """
     if submission.judged_job_id is None:
         return Earned()
     assignment = submission.assignment
     own = next((entry for entry in task.entries if entry.submission_id == submission.id), None)
     if own is None:
         return Earned()
-    left = _attempts_left(session, submission, now)
+    left = _attempts_left(session, submission, whose, now)
     covered = 0
     if task.overdue(now):
-        days = late_days_of(session, assignment, submission.person_id, now)
+        days = late_days_of(session, assignment, whose, now)
         covered = min(days.here, days.late)
-    worth = Worth(assignment, task.deadlines, task.grade, own, now, as_staff, left, covered)
-    sheet = sheet_of(session, submission, task.grade, as_staff=as_staff)
+    worth = Worth(assignment, task.deadlines, task.graded_by, task.grade, own, now, as_staff, left, covered)
+    sheet = sheet_of(session, submission, whose, task.grade, as_staff=as_staff)
     return Earned(worth_text(worth), worth.again, left, sheet)
 
 
-def _attempts_left(session: Session, submission: Submission, now: datetime) -> int | None:
+def _attempts_left(session: Session, submission: Submission, whose: int, now: datetime) -> int | None:
     """None if unlimited, as for course staff. In an archived course none are left."""
     assignment = submission.assignment
     if assignment.course.archived_at is not None:
         return 0
-    if assignment.attempts is None or is_staff(role_in(session, submission.person_id, assignment.course_id)):
+    if assignment.attempts is None or is_staff(role_in(session, whose, assignment.course_id)):
         return None
-    return allowance(session, assignment, submission.person_id, now).left
+    return allowance(session, assignment, whose, now).left
 
 
 def worth_text(worth: Worth) -> str:
@@ -152,7 +161,7 @@ def worth_text(worth: Worth) -> str:
         return _standing(worth, out_of).capitalize()
     if grade.score is not None:
         return f"{out_of(points)} points, set by course staff"
-    why = grade.worth_of(valued(worth.assignment, worth.deadlines, entry)).why
+    why = grade.worth_of(valued(worth.assignment, worth.graded_by, entry)).why
     reasons = f" ({'; '.join(why)})" if why and (entry.accepted or grade.rubric_most) else ""
     if worth.again is not None:
         return f"{out_of(points)} points so far{reasons}"
@@ -171,7 +180,7 @@ def points_of(worth: Worth) -> float | None:
         return None
     if grade.score is not None:
         return grade.score
-    return grade.worth_of(valued(worth.assignment, worth.deadlines, entry)).points
+    return grade.worth_of(valued(worth.assignment, worth.graded_by, entry)).points
 
 
 def points_by_submission(
@@ -183,7 +192,7 @@ def points_by_submission(
     for assignment, task in zip(graded, tasks_for(session, graded, person_id, submissions), strict=True):
         as_staff = is_staff(role_in(session, person_id, assignment.course_id))
         for entry in task.entries:
-            worth = Worth(assignment, task.deadlines, task.grade, entry, now, as_staff)
+            worth = Worth(assignment, task.deadlines, task.graded_by, task.grade, entry, now, as_staff)
             found[entry.submission_id] = points_of(worth)
     return found
 

@@ -120,6 +120,19 @@ def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessio
     assert "Removed " in done("assignment", "extend", "gpu/naive", "ada@example.edu", "--withdraw")
 
 
+def test_students_are_put_into_teams(course: ACourse) -> None:
+    done("roster", "import", "gpu", "-", stdin=ROSTER)
+    one = ("assignment", "team", "gpu/tiled", "ada@example.edu", "--team")
+    assert run(*one, "7").exit_code == Exit.WRONG_USE
+    done("assignment", "change", "gpu/tiled", "--team-size", "2")
+    assert told(*one, "7") == {"email": "ada@example.edu", "team": "7"}
+    table = done("export", "teams", "gpu/tiled")
+    assert table.splitlines() == ["email,team", "ada@example.edu,7"]
+    assert told("assignment", "teams", "gpu/tiled", "-", stdin="email,team\nada@example.edu,\n") == {
+        "changed": {"ada@example.edu": "removed"}
+    }
+
+
 def test_extensions_are_granted_from_a_csv_file(course: ACourse, made: Sessions) -> None:
     done("roster", "import", "gpu", "-", stdin=ROSTER)
     done("assignment", "change", "gpu/tiled", "--due", "2026-04-01T12:00", "--attempts", "3")

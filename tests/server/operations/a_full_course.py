@@ -35,6 +35,7 @@ from server.recording.record import record
 from server.submissions.models import ExactCopy, GradingShare, LookedAtPair, RubricGrade, StagedRegrade
 from server.submissions.source import read_source
 from server.talk.models import Announcement, Comment, ExtensionRequest, RegradeRequest, SavedComment, SeenAnnouncement
+from server.teams.models import Team, TeamMember
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
 from tests.services.redis_server import as_worker
 from worker.contract.messages import CPU_QUEUE, MeasureWork, decode, pack_work
@@ -89,6 +90,9 @@ def full_course(made: Sessions) -> ACourse:
         session.add(LookedAtPair(left_id=1, right_id=2, note="Ada Lovelace and Bob", looked_by=teacher, looked_at=NOW))
         session.add(GradingShare(assignment_id=course.assignment, person_id=ada.id, grader_id=teacher,
                                  claimed_by=teacher, claimed_until=later(600)))  # fmt: skip
+        session.add(Team(id=1, assignment_id=course.assignment, name="7", code="k7qf-m2xp", created_at=NOW))
+        session.flush()
+        session.add(TeamMember(team_id=1, person_id=ada.id, assignment_id=course.assignment, joined_at=NOW))
         session.add(SavedComment(course_id=course.course, assignment_id=course.assignment, text="Check the bounds."))
         session.add(ExactCopy(submission_id=2, of_id=1, assignment_id=course.assignment))
         session.add(

@@ -41,8 +41,8 @@ def task(
         counted = Counted(entry, 0.0, 0)
     return Task(
         course="gpu", course_title="GPU", time_zone="UTC", slug=slug, title=slug, points=1.0, device_class=device_class,
-        metric=Metric.GFLOPS, opens_at=None, listed=True, deadlines=deadlines, usual=deadlines, extra_attempts=0,
-        grade=Grade(counted), entries=(),
+        metric=Metric.GFLOPS, opens_at=None, listed=True, deadlines=deadlines, usual=deadlines, graded_by=deadlines,
+        extra_attempts=0, grade=Grade(counted), entries=(),
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ def worth(of: Entry, *entries: Entry, deadlines: Deadlines = NO_DEADLINE, **more
     seen = {key: more.pop(key) for key in ("as_staff", "attempts_left", "covered") if key in more}
     given = assignment(**more)
     grade = Grade(counted(given, deadlines, entries or (of,)), **own)
-    return Worth(given, deadlines, grade, of, max(DUE, of.created_at), **seen)
+    return Worth(given, deadlines, deadlines, grade, of, max(DUE, of.created_at), **seen)
 
 
 def test_what_counts_and_what_stays():
