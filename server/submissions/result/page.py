@@ -265,7 +265,7 @@ def read_page(
         several_tiles=len(tiles_of(assignment.exercise)) > 1,
         removed=submission.removed,
         hints=submission.hints(staff=staff),
-        news=submission.news_since is not None,
+        news=submission.news_since is not None and submission.person_id == person,
         asked_for=_asked_for(submission) if staff else (),
     )
 
