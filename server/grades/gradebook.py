@@ -21,6 +21,7 @@ from server.grades.points import NOT_GRADED
 from server.roster.service import SEARCHED, Member, Wanted, roster
 from server.submissions.models import Mode, Submission
 from server.teams.credit import credited
+from server.teams.deadlines import team_deadlines
 
 BEFORE, TOTAL, WHY, LAST = ("email", "name", "section"), "total", "why", "student_id"
 COLUMNS = frozenset({*BEFORE, TOTAL, WHY, LAST})
@@ -46,11 +47,16 @@ class GradesCriteria:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A student's result for an assignment. tries: all submissions and checks; submitted: without the checks."""
+    """A student's result for an assignment.
+
+    tries: all submissions and checks; submitted: without the checks
+    closes_at: when it closes for the student or the team; None for never
+    """
 
     grade: Grade
     tries: int
     submitted: int = 0
+    closes_at: datetime | None = None
 
     @property
     def points(self) -> float:
@@ -59,7 +65,7 @@ class Cell:
     def missed(self, now: datetime) -> bool:
         """Whether the assignment closed for the student, who submitted nothing."""
         grade = self.grade
-        closed = grade.closes_at is not None and grade.closes_at < now
+        closed = self.closes_at is not None and self.closes_at < now
         return closed and not self.submitted and grade.points is None and not grade.excused
 
     @property
@@ -128,7 +134,15 @@ def gradebook(
     tries = _tries(session, assignments, people)
     worth = grades(session, assignments, people)
     nothing = {one.id: Grade(closes_at=Decisions().deadlines(one).closes_at) for one in assignments}
-    lines = (_line(member, assignments, nothing, worth, tries) for member in shown)
+    in_teams = team_deadlines(session, assignments)
+
+    def cell(one: Assignment, person: int) -> Cell:
+        grade = worth[one.id].get(person, nothing[one.id])
+        shared = in_teams.get((one.id, person))
+        closes_at = grade.closes_at if shared is None else shared.closes_at
+        return Cell(grade, *tries.get(one.id, {}).get(person, (0, 0)), closes_at)
+
+    lines = (_line(member, assignments, [cell(one, member.person_id) for one in assignments]) for member in shown)
     return Gradebook(tuple(assignments), tuple(lines))
 
 
@@ -248,19 +262,9 @@ def _tries(session: Session, assignments: Sequence[Assignment], people: Select[i
     return found
 
 
-def _line(
-    member: Member,
-    assignments: Sequence[Assignment],
-    nothing: Mapping[int, Grade],
-    worth: Mapping[int, Mapping[int, Grade]],
-    tries: _Tries,
-) -> Line:
-    cells = tuple(
-        Cell(worth[one.id].get(member.person_id, nothing[one.id]), *tries.get(one.id, {}).get(member.person_id, (0, 0)))
-        for one in assignments
-    )
+def _line(member: Member, assignments: Sequence[Assignment], cells: Sequence[Cell]) -> Line:
     most = sum(one.most_points for one, cell in zip(assignments, cells, strict=True) if not cell.grade.excused)
-    return Line(member, cells, most)
+    return Line(member, tuple(cells), most)
 
 
 def _written(grade: Grade) -> float | int | str | None:

@@ -102,6 +102,8 @@ _STATES = (
     _state("board-frozen", "/courses/bare/frozen/board/h200", "eve"),
     _state("board-nobody-found", "/courses/gpu/tiled/board/h200?q=nobody+is+called+so", "ada"),
     _state("board-as-staff", "/courses/gpu/tiled/board/h200", "ina"),
+    _state("team", "/courses/bare/paired/team", "eve"),
+    _state("staff-assignment-teams", "/staff/bare/assignments/paired", "ina"),
     _state("history-empty", "/courses/bare/tiled/history", "eve"),
     _state("staff-overview-busy", "/staff/gpu/", "ina"),
     _state("staff-overview-empty", "/staff/void/", "ina"),

@@ -35,6 +35,7 @@ from server.submissions.changes import cancel, regrade
 from server.submissions.models import Mode, StagedRegrade, Submission
 from server.talk.announcements import Written, announce, withdraw
 from server.talk.comments import write_comment
+from server.teams.service import make_team
 from tests.server.course import NOW, ACourse, later
 from tests.server.experiments.started import TILE, measured, runner_of, sent, started
 from tests.server.experiments.started import checked as report_on
@@ -169,8 +170,9 @@ def _graded_again(course: ACourse) -> int:
 def bare_course(course: ACourse) -> None:
     """Courses where little has happened, and somebody in no course, and who runs the server.
 
-    In `bare` are an assignment that nobody handed in to, one with a frozen board, and one that was set before the judge
-    changed. Two have an exercise of the course: an older version, and a staged version. In `void` there is none.
+    In `bare` are an assignment that nobody handed in to, one with a frozen board, one with a team, and one that was
+    set before the judge changed. Two have an exercise of the course: an older version, and a staged version. In
+    `void` there is none.
     """
     for name in ("outside", "eve", "root"):
         course.person(name, None)
@@ -196,6 +198,9 @@ def bare_course(course: ACourse) -> None:
         _set(session, made, "own", keep(session, content_of("own", FILES), made.id, NOW))
         newer = keep(session, content_of("own", FILES | {"solution.cu": b"// newer\n"}), made.id, NOW)
         staged = _set(session, made, "staged", newer)
+        paired = session.get_one(Assignment, _set(session, made, "paired", exercise))
+        paired.team_size = 2
+        make_team(session, paired, session.get_one(Person, course.people["eve"]))
         session.add(StagedRegrade(assignment_id=staged, started_at=NOW, exercise_id=newer.id))
         session.get_one(Person, course.people["root"]).admin = True
         note(session, None, "worker.drained", "worker gpu-1")

@@ -26,6 +26,7 @@ from server.courses.models import Accommodation, Assignment, Role
 from server.courses.service import CourseError
 from server.grades.criteria import Criterion, Given, criteria_of
 from server.grades.grade import own_grades
+from server.grades.gradebook import gradebook
 from server.grades.grading import papers
 from server.grades.losses import students_grades
 from server.grades.rubric import change_rubric, give_points
@@ -91,6 +92,15 @@ def states(course: ACourse) -> dict[str, State]:
         one = session.get_one(Assignment, course.assignment)
         found = {each.person_id: each.state for each in states_of(session, course.course, [one])[one.id]}
     return {name: found[number] for name, number in course.people.items()}
+
+
+def test_nobody_missed_what_a_teammate_may_still_submit(paired: ACourse) -> None:
+    paired.change(closes_at=NOW)
+    paired.extend("bob", closes_at=NOW + timedelta(days=2))
+    with paired.sessions.begin() as session:
+        lines = gradebook(session, paired.course).lines
+    missed = {line.member.email[:3] for line in lines if line.cells[0].missed(NOW + timedelta(days=1))}
+    assert missed == {"eve"}
 
 
 def test_students_form_a_team_on_pages_and_submit_together(portal: Portal) -> None:
