@@ -186,8 +186,9 @@ class FindingText:
 
 @dataclass(frozen=True, slots=True)
 class EarlierSubmission:
-    """One of the reader's own submissions.
+    """A submission of the reader's own, or of their team.
 
+    author: the name of the teammate who submitted it; "" for the reader
     is_check: whether it was a check
     verdict: None before the first verdict
     pending: whether the first verdict is still to come
@@ -195,6 +196,7 @@ class EarlierSubmission:
     """
 
     public_id: str
+    author: str
     created_at: datetime
     text: str
     is_check: bool
@@ -207,9 +209,14 @@ class EarlierSubmission:
 def earlier_submission(
     session: Session, person_id: int, assignment: Assignment, public_id: str | None = None, *, staff: bool
 ) -> EarlierSubmission | None:
-    """The submission with this ID, or the last one; None if this person and their team have none in the assignment."""
-    mine = counts_for(person_id, teams_of(session, [assignment], person_id))
-    query = select(Submission).where(mine, Submission.assignment_id == assignment.id)
+    """The submission with this ID, or the person's last one; the team's last one if they have none of their own.
+
+    None if this person and their team have none in the assignment.
+    """
+    teams = teams_of(session, [assignment], person_id)
+    query = select(Submission).where(counts_for(person_id, teams), Submission.assignment_id == assignment.id)
+    if teams:
+        query = query.order_by(Submission.person_id != person_id)
     if public_id is not None:
         if not (public_id.isascii() and public_id.isalnum()):
             return None
@@ -223,6 +230,7 @@ def earlier_submission(
     findings = () if report is None else report.findings
     return EarlierSubmission(
         public_id=found.public_id,
+        author="" if found.person_id == person_id else found.person.name,
         created_at=found.created_at,
         text=content.decode("utf-8", errors="replace"),
         is_check=found.mode is Mode.CHECK,

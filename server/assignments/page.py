@@ -194,7 +194,8 @@ def _editor(
         return Editor(sent.text, "[]", sent.key, draft_key, "", kept=True, repaired=sent.repaired)
     if before is not None:
         marks = json.dumps([asdict(mark) for mark in before.marks])
-        instead = "that submission" if came_from else "your last submission"
+        last = f"{before.author}’s submission" if before.author else "your last submission"
+        instead = "that submission" if came_from else last
         return Editor(before.text, marks, new_key(), draft_key, instead, asked=came_from is not None)
     starter = given.starter if given else None
     return Editor(starter or "", "[]", new_key(), draft_key, "the starter")

@@ -19,6 +19,7 @@ from bench.copies.authors import kernel
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.acts.act import assignment_target
+from server.assignments.form import earlier_submission
 from server.assignments.settings import SETTINGS, setting_of
 from server.class_progress.states import State, states_of
 from server.copies.similar import Kind, shared_files, similar, works_of
@@ -135,6 +136,22 @@ def test_what_came_before_the_team_stays_its_authors(course: ACourse) -> None:
     assert points(course) == {"ada": 0.0, "bob": 10.0}
     course.change(counts="last")
     assert points(course) == {"ada": 0.0, "bob": 0.0}
+
+
+def test_the_editor_begins_with_the_own_text_or_names_whose_it_is(paired: ACourse) -> None:
+    handed_in(paired, "ada")
+    assert _editors(paired) == {"ada": "", "bob": "ada"}
+    handed_in(paired, "bob", Verdict.WRONG_ANSWER, mode=Mode.CHECK)
+    handed_in(paired, "ada", now=NOW + timedelta(hours=1))
+    assert _editors(paired) == {"ada": "", "bob": ""}
+
+
+def _editors(course: ACourse) -> dict[str, str]:
+    """Who wrote the text that the editor begins with, for ada and bob; "" for themselves."""
+    with course.sessions.begin() as session:
+        one = session.get_one(Assignment, course.assignment)
+        found = {n: earlier_submission(session, course.people[n], one, staff=False) for n in ("ada", "bob")}
+    return {name: each.author for name, each in found.items() if each is not None}
 
 
 def test_a_check_fixes_no_team_and_goes_with_it(paired: ACourse) -> None:
