@@ -18,6 +18,7 @@ from server.courses.models import Assignment, Course, Membership
 from server.submissions.models import Submission
 from server.talk.announcements import unseen_announcements
 from server.talk.models import Announcement, Comment, ExtensionRequest, RegradeRequest
+from server.teams.credit import belongs_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +92,9 @@ def _lines(session: Session, person_id: int, now: datetime, limit: int) -> Itera
 
 
 def _comments(person_id: int, *columns: Any) -> Select[*tuple[Any, ...]]:
-    """Threads with a comment that their owner hasn't seen."""
+    """Threads with a comment that their owner, or the owner's team, hasn't seen."""
     query = select(*columns).select_from(Comment).join(Comment.submission)
-    return _of_member(query.where(Comment.news_since.is_not(None), Submission.person_id == person_id), person_id)
+    return _of_member(query.where(Comment.news_since.is_not(None), belongs_to(person_id)), person_id)
 
 
 def _verdicts(person_id: int, *columns: Any) -> Select[*tuple[Any, ...]]:

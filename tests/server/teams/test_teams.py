@@ -36,6 +36,8 @@ from server.standings.service import board, rebuild, set_listed
 from server.submissions.models import ExactCopy, Mode, Submission
 from server.submissions.queries import visible_submission
 from server.submissions.service import SubmissionInput, accept
+from server.talk.comments import write_comment
+from server.talk.news import news_of, number_of_news
 from server.teams import queries, service
 from server.teams.models import Team, TeamMember
 from server.teams.placement import PLACEMENT, Placement
@@ -152,6 +154,16 @@ def _editors(course: ACourse) -> dict[str, str]:
         one = session.get_one(Assignment, course.assignment)
         found = {n: earlier_submission(session, course.people[n], one, staff=False) for n in ("ada", "bob")}
     return {name: each.author for name, each in found.items() if each is not None}
+
+
+def test_comments_on_a_teams_submission_are_news_for_each_member(paired: ACourse) -> None:
+    handed_in(paired, "ada")
+    with paired.sessions.begin() as session:
+        write_comment(session, session.scalars(select(Submission)).one(), None, "One", now=NOW)
+        news = {name: number_of_news(session, number, NOW) for name, number in paired.people.items()}
+        listed = news_of(session, paired.people["bob"], NOW, 9)
+    assert news == {"ada": 1, "bob": 1, "eve": 0}
+    assert [line.what for line in listed] == ["New comment"]
 
 
 def test_a_check_fixes_no_team_and_goes_with_it(paired: ACourse) -> None:
