@@ -14,6 +14,7 @@ from kernels.exercise.model import Metric
 from kernels.rendering.measured_numbers import ms_text, speed_text
 from kernels.rendering.page import numbers
 from kernels.verdict import Verdict
+from server.accounts.models import Person
 from server.courses.models import Assignment, Counts, Exercise
 from server.grades.grade import Grade
 from server.grading.metric import UNITS, interval_of, metric_of, score_of
@@ -46,6 +47,7 @@ class Attempt:
     why_not: a sentence why it isn't ranked; "" if it is, or may be later
     again: whether it is being regraded
     choosable: whether its owner may choose that it counts
+    author: the name of the teammate who submitted it; "" for the history's person
     judged: the row of the job that gave its verdict. It becomes text only when shown, as there may be very many
     """
 
@@ -59,6 +61,7 @@ class Attempt:
     why_not: str
     again: bool
     choosable: bool
+    author: str
     metric: Metric
     judged: Row[*tuple[Any, ...]] | None
 
@@ -190,6 +193,7 @@ def history_of(
     metric, modelled = metric_of(assignment.exercise), not assignment.device_class
     closed = deadlines.closed(now) or assignment.course.archived_at is not None
     may_choose = asked.own and not closed and assignment.counts is Counts.CHOSEN
+    authors = _authors(session, wanted, person) if assignment.team_size > 1 else {}
     attempts = []
     for number, entry in numbered_entries(session, assignment, person, wanted):
         judged = all_judged.get(entry.submission_id)
@@ -212,6 +216,7 @@ def history_of(
                 why_not="" if stands else _why_not(assignment, entry, judged, boards),
                 again=judged is not None and judged.again,
                 choosable=may_choose and entry.worth_choosing and not counts,
+                author=authors.get(entry.submission_id, ""),
                 metric=metric,
                 judged=judged,
             )
@@ -307,6 +312,17 @@ def _why_not(assignment: Assignment, entry: Entry, judged: Row[*tuple[Any, ...]]
     if not judged.ranked:
         return judged.not_ranked or NOT_RELIED_ON
     return "Another kernel of yours is faster and on the leaderboard."
+
+
+def _authors(session: Session, wanted: Subquery, person: int) -> Mapping[int, str]:
+    """The names of the teammates who submitted the wanted submissions, by submission."""
+    query = (
+        select(Submission.id, Person.name)
+        .join(Submission.person)
+        .join(wanted, wanted.c.id == Submission.id)
+        .where(Submission.person_id != person)
+    )
+    return dict(session.execute(query).all())
 
 
 def _judged(session: Session, wanted: Subquery) -> Mapping[int, Row[*tuple[Any, ...]]]:

@@ -124,7 +124,9 @@ def test_students_form_a_team_on_pages_and_submit_together(portal: Portal) -> No
     assert eve.get(f"/submissions/{public_id}").status_code == 404
     assert bob.post_form(f"{AT}/leave").status_code == 422
     assert public_id in bob.page("/courses/gpu/tiled/")
-    assert public_id in bob.page("/courses/gpu/tiled/history")
+    assert public_id in (page := bob.page("/courses/gpu/tiled/history"))
+    assert "submission by ada" in page
+    assert "submission by" not in ada.page("/courses/gpu/tiled/history")
 
 
 def test_what_came_before_the_team_stays_its_authors(course: ACourse) -> None:
