@@ -251,7 +251,7 @@ def announce(
     given: Written,
     now: datetime | None = None,
 ) -> Announcement:
-    """Publish an announcement on a course, or on one of its assignments."""
+    """Publish an announcement on a course, or on one of its assignments. It is no news for its author."""
     moment = now or datetime.now(UTC)
     made = Announcement(
         course_id=course_id, assignment_id=None if assignment is None else assignment.id,
@@ -259,6 +259,7 @@ def announce(
     )  # fmt: skip
     session.add(made)
     session.flush()
+    _seen_by_writer(session, author, made, moment)
     more = {} if assignment is None else {"assignment": assignment.slug}
     _note(session, author, "published", made, moment, **more)
     return made
@@ -288,6 +289,7 @@ def _change(session: Session, on: Target, actor: Person | None, given: ChangedAn
     found.title, found.text, found.changed_at = given.title, given.text, moment
     if given.again:
         session.execute(delete(SeenAnnouncement).where(SeenAnnouncement.announcement_id == found.id))
+        _seen_by_writer(session, actor, found, moment)
     _note(session, actor, "changed", found, moment, **({"again": True} if given.again else {}))
     return True
 
@@ -366,6 +368,11 @@ def mark_seen(session: Session, person_id: int, announcements: Collection[int], 
     rows = [{"announcement_id": each, "person_id": person_id, "seen_at": now} for each in announcements]
     if rows:
         session.execute(insert_into(session, SeenAnnouncement).values(rows).on_conflict_do_nothing())
+
+
+def _seen_by_writer(session: Session, writer: Person | None, which: Announcement, now: datetime) -> None:
+    if writer is not None:
+        mark_seen(session, writer.id, [which.id], now)
 
 
 def _note(
