@@ -8,7 +8,7 @@ import { EditorView } from "@codemirror/view";
 import { withCode } from "./explanation";
 import { make } from "./page";
 
-const WHILE_TYPING = "before a check";
+const WHILE_TYPING = "Found while you type";
 const SEVERITIES = ["error", "warning", "info"] as const;
 
 export interface Mark {

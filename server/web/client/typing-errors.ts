@@ -207,7 +207,7 @@ function meantBy(tokens: readonly Token[], number: number, declared: ReadonlySet
   if (after === "(" && /^[;{}]?$/.test(before) && bare(text) === "syncthreads" && text !== "__syncthreads" && !declared.has(text)) return "__syncthreads";
   const begins = /^[;{}]?$/.test(before) || SPECIFIERS.includes(before) || before === "extern";
   if (begins && isWord(after ?? "") && text.startsWith("_") && text.endsWith("_") && !SPECIFIERS.includes(text)) {
-    return SPECIFIERS.find((each) => bare(each) === bare(text)) ?? null;
+    return SPECIFIERS.find((each) => isNear(bare(each), bare(text))) ?? null;
   }
   return null;
 }
@@ -216,13 +216,15 @@ function bare(text: string): string {
   return text.replace(/^_+|_+$/g, "").toLowerCase();
 }
 
-/** Whether one letter more, less or other makes one text the other. */
+/** Whether they are the same but for one letter more, less or other, or for two neighbours exchanged. */
 function isNear(one: string, other: string): boolean {
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
   if (long.length - short.length > 1) return false;
   let same = 0;
   while (same < short.length && short[same] === long[same]) same += 1;
-  return short.slice(same + (short.length === long.length ? 1 : 0)) === long.slice(same + 1);
+  if (short.length < long.length) return short.slice(same) === long.slice(same + 1);
+  const isExchanged = short[same] === long[same + 1] && short[same + 1] === long[same];
+  return short.slice(same + (isExchanged ? 2 : 1)) === long.slice(same + (isExchanged ? 2 : 1));
 }
 
 function mark(token: Token, message: string): Mark {

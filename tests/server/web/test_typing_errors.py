@@ -70,7 +70,9 @@ MISTAKES = [
     ("Width) {\n        P", "Width {\n        P", 6),
     ("M[tx]", "M[tx)", 5),
     ("__shared__", "_shared_", 3),
+    ("__global__", "__gloabl__", 2),
     ("threadIdx", "threadidx", 4),
+    ("threadIdx", "theradIdx", 4),
     ("__syncthreads", "syncthreads", 9),
     ("#define T 16", "/*", 1),
 ]
