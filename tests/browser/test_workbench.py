@@ -103,13 +103,20 @@ def test_own_sizes_and_values_are_tried_next_to_the_editor(student):
     student.get_by_text("Type the values yourself").click()
     student.get_by_label(re.compile("^M ")).fill("1 2\n3 4")
     student.get_by_label(re.compile("^N ")).fill("1 0\n0 1")
-    student.get_by_role("button", name="Try", exact=True).click()
+    requests: list[str] = []
+    student.on("request", lambda one: requests.append(f"{one.method} {one.url.rpartition('/')[2]}"))
+    button = student.get_by_role("button", name="Try", exact=True)
+    button.focus()
+    student.keyboard.press("Enter")
+    student.keyboard.press("Enter")
     cells = student.locator("#trial-result .values").first.locator("tbody td")
     expect(cells).to_have_text([re.compile("^7.*not 1$"), re.compile("^7.*not 2$"), "3", "4"], timeout=VERDICT_MS)
+    assert requests.count("POST try") == 1
+    expect(button).to_be_focused()
     expect(editor(student)).to_be_visible()
     assert_accessible(student)
     student.get_by_role("spinbutton", name="Width").fill("301")
-    student.get_by_role("button", name="Try", exact=True).click()
+    button.click()
     expect(student.get_by_role("spinbutton", name="Width")).to_be_focused()
 
 
