@@ -124,7 +124,7 @@ class Workbench {
     const { submitter } = event;
     const form = event.target as HTMLFormElement;
     if (event.defaultPrevented || !(submitter instanceof HTMLButtonElement)) return;
-    const isOfPanel = this.panel.contains(form) && /\/(cancel|edit)$/.test(form.action);
+    const isOfPanel = this.panel.contains(form) && /\/(cancel|edit|hints\/\w+)$/.test(form.action);
     if (!isOfPanel && !SENDS.includes(submitter.name)) return;
     event.preventDefault();
     const question = isOfPanel ? form.dataset["confirm"] : undefined;
