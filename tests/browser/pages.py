@@ -82,6 +82,7 @@ _STATES = (
         "assignment-repairable", "/courses/gpu/tiled/", "ada", ("source", "```\nint\u00a0a; // \u201cours\u201d\n```\n")
     ),
     _state("assignment-late-days", "/courses/gpu/tiled/", "ada", ("source", "int a;\n"), ("mode", "rank"), status=409),
+    _state("try", "/courses/gpu/tiled/try", "ada"),
     _state("comparison", "/courses/gpu/tiled/compare?left={former}&right={latter}", "ada"),
     _state("vary-tile", "/submissions/{latter}/vary?what=tile", "ada"),
     _state("vary-size", "/submissions/{latter}/vary?what=size", "ada"),

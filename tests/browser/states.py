@@ -14,10 +14,13 @@ from sqlalchemy.orm import Session
 
 from bench.copies.authors import kernel
 from bench.copies.disguises import disguised
+from kernels.exercise import InputKind
+from kernels.exercise.trial import Trial
 from kernels.verdict import Verdict
 from server.accounts.digest import digest_of
 from server.accounts.models import DeviceLogin, Person
 from server.assignments.extension_requests import request_extension
+from server.assignments.trial import start_trial
 from server.audit.service import note
 from server.courses.models import Assignment, Course, Exercise, Membership, Role
 from server.courses.service import create_assignment
@@ -36,7 +39,7 @@ from server.submissions.models import Mode, StagedRegrade, Submission
 from server.talk.announcements import Written, announce, withdraw
 from server.talk.comments import write_comment
 from server.teams.service import make_team
-from tests.server.course import NOW, ACourse, later
+from tests.server.course import NOW, SUBMITTED, ACourse, later
 from tests.server.experiments.started import TILE, measured, runner_of, sent, started
 from tests.server.experiments.started import checked as report_on
 from tests.server.staff.proven import FILES, drafted
@@ -48,6 +51,7 @@ from worker.contract.messages import StepKind
 def brought(course: ACourse) -> dict[str, str]:
     """Submissions by what they are in, each of a student who is called so; the last ones are still to be taken."""
     drafted(course, "drafted", "ina")
+    _tried(course, "ada")
     jobs = {
         "measured": ranked(course, "measured", 2_000.0, source=b"// measured\n"),
         "wrong": course.job("wrong", source=b"// wrong\n", mode=Mode.CHECK),
@@ -75,6 +79,15 @@ def brought(course: ACourse) -> dict[str, str]:
         other.title = "Sum of a vector of any length, reduced by the threads of one block"
         session.add(StagedRegrade(assignment_id=other.id, started_at=NOW))
     return {name: public_id(course, job) for name, job in jobs.items()}
+
+
+def _tried(course: ACourse, name: str) -> None:
+    """A student's last trial, which printed much."""
+    with course.sessions.begin() as session:
+        assignment, trial = session.get_one(Assignment, course.assignment), Trial({"Width": 2}, InputKind.INTEGERS_LEFT)
+        start_trial(session, assignment, course.people[name], SUBMITTED, trial, NOW, staff=False)
+        job = session.scalars(select(Job.id).where(Job.trial_of_id.is_not(None))).one()
+    checked(course, job, Verdict.WRONG_ANSWER, printed="tx is 0, and P is 1\n" * 60)
 
 
 def announced(course: ACourse) -> dict[str, str]:
