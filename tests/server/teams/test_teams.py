@@ -20,6 +20,7 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.acts.act import assignment_target
 from server.assignments.settings import SETTINGS, setting_of
+from server.assignments.tasks import task_of
 from server.class_progress.states import State, states_of
 from server.copies.similar import Kind, shared_files, similar, works_of
 from server.courses.models import Accommodation, Assignment, Role
@@ -32,6 +33,7 @@ from server.grades.losses import students_grades
 from server.grades.rubric import change_rubric, give_points
 from server.operations.erase import erase_rows
 from server.standings.service import board, rebuild, set_listed
+from server.submissions.entries import NEWEST
 from server.submissions.models import ExactCopy, Mode, Submission
 from server.submissions.queries import visible_submission
 from server.submissions.service import SubmissionInput, accept
@@ -156,6 +158,22 @@ def test_a_team_has_the_latest_deadline_of_its_members(paired: ACourse) -> None:
     handed_in(paired, "ada", now=due + timedelta(days=1))
     assert points(paired) == {"ada": 10.0, "bob": 10.0, "eve": None}
     assert states(paired)["ada"] is State.ACCEPTED
+
+
+def test_a_later_submission_counts_if_the_teams_deadline_was_later(course: ACourse) -> None:
+    due = NOW + timedelta(days=1)
+    course.change(device_class="", team_size=2, points=10.0, due_at=due, late_percent_per_day=20.0)
+    for name in ("ada", "bob"):
+        course.person(name)
+    course.extend("bob", due_at=due + timedelta(days=3))
+    handed_in(course, "ada", now=due + timedelta(hours=30))
+    join(course, "ada", make(course, "bob"))
+    handed_in(course, "ada", now=due + timedelta(days=2))
+    for _ in range(NEWEST + 1):
+        handed_in(course, "ada", now=due + timedelta(days=4))
+    assert points(course) == {"ada": 10.0, "bob": 10.0}
+    with course.sessions.begin() as session:
+        assert task_of(session, session.get_one(Assignment, course.assignment), course.people["ada"]).grade.points == 10
 
 
 def test_only_members_see_a_teams_submission(paired: ACourse) -> None:
