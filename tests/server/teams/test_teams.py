@@ -12,7 +12,7 @@ from threading import Event, Lock
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from bench.copies.authors import kernel
@@ -31,8 +31,11 @@ from server.grades.gradebook import gradebook
 from server.grades.grading import papers
 from server.grades.losses import students_grades
 from server.grades.rubric import change_rubric, give_points
+from server.grading.models import Step
 from server.operations.erase import erase_rows
 from server.standings.service import board, rebuild, set_listed
+from server.submissions.allowance import allowance
+from server.submissions.changes import cancel_own
 from server.submissions.entries import NEWEST
 from server.submissions.models import ExactCopy, Mode, Submission
 from server.submissions.queries import visible_submission
@@ -181,6 +184,18 @@ def test_only_members_see_a_teams_submission(paired: ACourse) -> None:
     with paired.sessions.begin() as session:
         seen = {name: visible_submission(session, n, public_id) is not None for name, n in paired.people.items()}
     assert seen == {"ada": True, "bob": True, "eve": False}
+
+
+def test_a_teammates_cancel_gives_no_attempt_back(paired: ACourse) -> None:
+    paired.change(attempts=1)
+    public_id = paired.hand_in("ada").submission.public_id
+    with paired.sessions.begin() as session:
+        session.execute(update(Step).values(started_at=NOW))
+        submission = visible_submission(session, paired.people["bob"], public_id)
+        assert submission is not None
+        cancel_own(session, submission, session.get_one(Person, paired.people["bob"]))
+        one = session.get_one(Assignment, paired.assignment)
+        assert allowance(session, one, paired.people["ada"], NOW).left == 0
 
 
 def test_a_student_is_in_one_team_which_has_room_and_has_not_submitted(paired: ACourse) -> None:
