@@ -36,6 +36,12 @@ def belongs_to(person: int) -> ColumnElement[bool]:
     return or_(Submission.person_id == person, Submission.team_id.in_(teams))
 
 
+def chosen_by(person: int) -> ColumnElement[bool]:
+    """Whether a person may choose a submission: an own one, or one of a present team."""
+    teams = select(TeamMember.team_id).where(TeamMember.person_id == person, TeamMember.left_at.is_(None))
+    return or_(Submission.person_id == person, Submission.team_id.in_(teams))
+
+
 def credited(assignments: Iterable[Assignment]) -> type[Submission]:
     """The submissions to these assignments, once for each person for whom they count, as its `person_id`.
 

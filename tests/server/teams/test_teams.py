@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import Event, Lock
 from typing import Any
 
@@ -32,10 +32,13 @@ from server.grades.grading import papers
 from server.grades.losses import students_grades
 from server.grades.rubric import change_rubric, give_points
 from server.grading.models import Step
+from server.history.queries import Asked, history_of
+from server.history.service import choose
 from server.operations.erase import erase_rows
 from server.standings.service import board, rebuild, set_listed
 from server.submissions.allowance import allowance
 from server.submissions.changes import cancel_own
+from server.submissions.counted_submission import Deadlines
 from server.submissions.entries import NEWEST
 from server.submissions.models import ExactCopy, Mode, Submission
 from server.submissions.queries import visible_submission
@@ -257,6 +260,31 @@ def test_what_a_team_submitted_stays_its_members_when_staff_move_one(paired: ACo
     place(paired, "bob", "")
     assert points(paired)["bob"] == 10.0
     assert teams(paired) == {"1": {"ada"}, "new": {"eve"}}
+
+
+def test_who_left_a_team_chooses_none_of_its_submissions(paired: ACourse) -> None:
+    paired.change(counts="chosen", due_at=NOW + timedelta(days=1), late_percent_per_day=50.0)
+    late = NOW + timedelta(days=2)
+    good, bad = handed_in(paired, "bob"), handed_in(paired, "ada", now=NOW + timedelta(days=1, hours=1))
+    assert chosen(paired, "ada", good, late)
+    place(paired, "bob", "")
+    assert not chosen(paired, "bob", bad, late)
+    assert [choosable(paired, name) for name in ("ada", "bob")] == [{bad}, set()]
+    assert points(paired) == {"ada": 10.0, "bob": 10.0, "eve": None}
+
+
+def chosen(course: ACourse, name: str, public_id: str, now: datetime) -> bool:
+    with course.sessions.begin() as session:
+        return choose(session, course.people[name], public_id, now) is not None
+
+
+def choosable(course: ACourse, name: str) -> set[str]:
+    number = course.people[name]
+    with course.sessions.begin() as session:
+        one = session.get_one(Assignment, course.assignment)
+        grade = own_grades(session, [one], number)[one.id]
+        history = history_of(session, one, number, Deadlines(None, None), grade, Asked(own=True))
+        return {each.public_id for each in history.attempts if each.choosable}
 
 
 def test_a_size_does_not_become_smaller_than_a_team(paired: ACourse) -> None:
