@@ -29,12 +29,13 @@ from server.grades.criteria import Criterion, Given, criteria_of
 from server.grades.grade import own_grades
 from server.grades.gradebook import gradebook
 from server.grades.grading import papers
-from server.grades.losses import students_grades
+from server.grades.losses import UnconfirmedPoints, students_grades
 from server.grades.rubric import change_rubric, give_points
 from server.grading.models import Step
 from server.history.queries import Asked, history_of
 from server.history.service import choose
 from server.operations.erase import erase_rows
+from server.regrades.requests import grant_points, request_regrade
 from server.standings.service import board, rebuild, set_listed
 from server.submissions.allowance import allowance
 from server.submissions.changes import cancel_own
@@ -43,6 +44,7 @@ from server.submissions.entries import NEWEST
 from server.submissions.models import ExactCopy, Mode, Submission
 from server.submissions.queries import visible_submission
 from server.submissions.service import SubmissionInput, accept
+from server.talk.models import RegradeRequest
 from server.teams import queries, service
 from server.teams.models import Team, TeamMember
 from server.teams.placement import PLACEMENT, Placement
@@ -285,6 +287,23 @@ def choosable(course: ACourse, name: str) -> set[str]:
         grade = own_grades(session, [one], number)[one.id]
         history = history_of(session, one, number, Deadlines(None, None), grade, Asked(own=True))
         return {each.public_id for each in history.attempts if each.choosable}
+
+
+def test_points_after_a_request_are_for_all_members(paired: ACourse) -> None:
+    handed_in(paired, "ada")
+    with paired.sessions.begin() as session:
+        submission = session.scalars(select(Submission)).one()
+        request_regrade(session, submission, session.get_one(Person, paired.people["bob"]), "Please.")
+
+    def grant(confirmed: str) -> None:
+        with paired.sessions.begin() as session:
+            grant_points(session, session.scalars(select(RegradeRequest)).one(), None, "", 7.0, confirmed)
+
+    with pytest.raises(UnconfirmedPoints) as lost:
+        grant("")
+    assert {loss.person_id for loss in lost.value.losses} == {paired.people["ada"], paired.people["bob"]}
+    grant(lost.value.digest)
+    assert points(paired) == {"ada": 7.0, "bob": 7.0, "eve": None}
 
 
 def test_a_size_does_not_become_smaller_than_a_team(paired: ACourse) -> None:
