@@ -26,7 +26,7 @@ from server.copies.similar import Kind, shared_files, similar, works_of
 from server.courses.models import Accommodation, Assignment, Role
 from server.courses.service import CourseError
 from server.grades.criteria import Criterion, Given, criteria_of
-from server.grades.grade import own_grades
+from server.grades.grade import late_days_of, own_grades
 from server.grades.gradebook import gradebook
 from server.grades.grading import papers
 from server.grades.losses import UnconfirmedPoints, students_grades
@@ -51,7 +51,7 @@ from server.teams.placement import PLACEMENT, Placement
 from server.teams.queries import teams_in
 from server.teams.service import join_team, leave_team, make_team
 from tests.server.course import NOW, SUBMITTED, ACourse
-from tests.server.staff.graded import handed_in
+from tests.server.staff.graded import handed_in, judged, newest_job
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of
 
@@ -182,6 +182,23 @@ def test_a_later_submission_counts_if_the_teams_deadline_was_later(course: ACour
     assert points(course) == {"ada": 10.0, "bob": 10.0}
     with course.sessions.begin() as session:
         assert task_of(session, session.get_one(Assignment, course.assignment), course.people["ada"]).grade.points == 10
+
+
+def test_a_team_with_a_later_deadline_gives_no_late_days_back(course: ACourse) -> None:
+    due = NOW + timedelta(days=1)
+    course.change_course(late_days=2)
+    course.change(device_class="", team_size=2, points=10.0, due_at=due, late_percent_per_day=20.0)
+    for name in ("ada", "bob"):
+        course.person(name)
+    course.extend("bob", due_at=due + timedelta(days=3))
+    asked = SubmissionInput(course.people["ada"], course.assignment, SUBMITTED, late_days=2)
+    accepted = accept(course.sessions, asked, due + timedelta(hours=30))
+    judged(course, newest_job(course, accepted.submission.id))
+    join(course, "ada", make(course, "bob"))
+    with course.sessions.begin() as session:
+        one = session.get_one(Assignment, course.assignment)
+        days = late_days_of(session, one, course.people["ada"], due + timedelta(days=2))
+    assert (days.spent, days.here, days.late) == (2, 2, 0)
 
 
 def test_only_members_see_a_teams_submission(paired: ACourse) -> None:
