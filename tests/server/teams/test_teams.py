@@ -147,6 +147,15 @@ def test_what_came_before_the_team_stays_its_authors(course: ACourse) -> None:
     assert points(course) == {"ada": 0.0, "bob": 0.0}
 
 
+def test_who_leaves_takes_their_checks_along(paired: ACourse) -> None:
+    public_id = handed_in(paired, "bob", mode=Mode.CHECK)
+    leave(paired, "bob")
+    join(paired, "eve", paired.row(select(Team.code)))
+    with paired.sessions.begin() as session:
+        seen = {name for name, n in paired.people.items() if visible_submission(session, n, public_id)}
+    assert seen == {"bob"}
+
+
 def test_a_check_fixes_no_team_and_goes_with_it(paired: ACourse) -> None:
     handed_in(paired, "ada", mode=Mode.CHECK)
     assert states(paired)["bob"] is State.CHECKING
