@@ -23,7 +23,7 @@ from server.assignments.settings import SETTINGS, setting_of
 from server.assignments.tasks import task_of
 from server.class_progress.states import State, states_of
 from server.copies.similar import Kind, shared_files, similar, works_of
-from server.courses.models import Accommodation, Assignment, Role
+from server.courses.models import Accommodation, Assignment, Membership, Role
 from server.courses.service import CourseError
 from server.grades.criteria import Criterion, Given, criteria_of
 from server.grades.grade import late_days_of, own_grades
@@ -330,6 +330,16 @@ def test_points_after_a_request_are_for_all_members(paired: ACourse) -> None:
     assert {loss.person_id for loss in lost.value.losses} == {paired.people["ada"], paired.people["bob"]}
     grant(lost.value.digest)
     assert points(paired) == {"ada": 7.0, "bob": 7.0, "eve": None}
+
+
+def test_staff_take_a_member_who_became_staff_out_of_a_team(paired: ACourse) -> None:
+    bob = paired.people["bob"]
+    with paired.sessions.begin() as session:
+        session.execute(update(Membership).where(Membership.person_id == bob).values(role=Role.ASSISTANT))
+    with pytest.raises(CourseError):
+        place(paired, "bob", "new")
+    place(paired, "bob", "")
+    assert teams(paired) == {"1": {"ada"}}
 
 
 def test_a_size_does_not_become_smaller_than_a_team(paired: ACourse) -> None:
