@@ -490,6 +490,20 @@ def test_an_erased_member_leaves_the_place_but_not_the_points(paired: ACourse) -
     assert points(paired)["bob"] == 10.0
 
 
+def test_an_erased_member_leaves_the_line_to_the_others(paired: ACourse) -> None:
+    def lines() -> list[str]:
+        with paired.sessions.begin() as session:
+            return [one.name for one in board(session, paired.assignment, "", staff=True).rows]
+
+    handed_in(paired, "bob")
+    erase_rows(paired.sessions, paired.people["ada"], NOW)
+    assert lines() == ["bob"]
+    with paired.sessions.begin() as session:
+        assert board(session, paired.assignment, "", person=paired.people["bob"]).own is not None
+    erase_rows(paired.sessions, paired.people["bob"], NOW)
+    assert lines() == []
+
+
 def teams(course: ACourse) -> dict[str, set[str]]:
     with course.sessions.begin() as session:
         found = teams_in(session, session.get_one(Assignment, course.assignment))
