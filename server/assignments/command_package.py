@@ -13,6 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from kernels.exercise.wrong_kernels import FOLDER, RIGHT_FOLDER, TABLE
+
 _DISTRIBUTION = distribution("tilelab")
 _NAME = f"tilelab-{_DISTRIBUTION.version}"
 FILE = f"{_NAME}-py3-none-any.whl"
@@ -21,6 +23,7 @@ _WHEEL = "Wheel-Version: 1.0\nGenerator: tilelab\nRoot-Is-Purelib: true\nTag: py
 _COMMAND = "[console_scripts]\ntilelab = worker.commands:main\n"
 _SERVER = re.compile(r'^(?:Provides-Extra: server|.*extra == "server"|License-File: .*|Dynamic: .*)\n', re.MULTILINE)
 _NO_SOLUTION = "// The solution isn't part of this package.\n"
+_TELLING = frozenset({"ladder", "ladder.toml", FOLDER, RIGHT_FOLDER, TABLE})
 _PACKAGES = ("kernels", "worker")
 _ONE_TIME = (2026, 1, 1, 0, 0, 0)
 """In all files, so that the package changes only with its content."""
@@ -53,11 +56,11 @@ def _files(root: str) -> Iterator[tuple[str, Path]]:
 
 
 def _solves(folder: Path, parts: tuple[str, ...]) -> bool:
-    """Whether a file belongs to a ladder, or to an exercise that needs its solution to judge."""
+    """Whether a file shows a solution, or belongs to an exercise that needs its solution to judge."""
     if parts[0] != "exercises" or len(parts) < 3:
         return False
     definition = (folder / parts[0] / parts[1] / "exercise.toml").read_text("utf-8")
-    return parts[2] in {"ladder", "ladder.toml"} or 'operation = "solution"' in definition
+    return parts[2] in _TELLING or 'operation = "solution"' in definition
 
 
 def _digest(content: bytes) -> str:

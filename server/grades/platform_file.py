@@ -243,7 +243,8 @@ class _Filling:
             self.problems.append(Problem(record.line, text, heading, "cells"))
             return
         was = record.cells[place].value.strip()
-        missed = self.missed_at is not None and student.missed(self.missed_at)
+        open_grades = self.held or not one.grades_held
+        missed = self.missed_at is not None and open_grades and student.missed(self.missed_at)
         outcome, now = _outcome(student.grade, was, self.file.platform, held=self.held, missed=missed)
         if outcome in _WRITTEN:
             now = now.replace(".", ",") if self.comma else now

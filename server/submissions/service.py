@@ -113,9 +113,8 @@ def accept(
     try:
         return _accept(sessions, submitted, moment, most)
     except IntegrityError:
-        # Another request with the same key was a moment faster: now its submission can be read.
-        if submitted.key is None:
-            raise
+        # Another request was a moment faster: with the same key, now its submission can be read. Or it deleted a trial
+        # with the same source, which now is stored again.
         return _accept(sessions, submitted, moment, most)
 
 

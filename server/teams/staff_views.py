@@ -21,7 +21,7 @@ from server.teams.placement import PLACEMENT, placements
 @staff.post("/assignments/<assignment>/teams")
 def place_student(slug: str, assignment: str) -> Response | tuple[str, int]:
     """Put a student into a team, or into none."""
-    done = partial(back, "staff.show_assignment", slug, "team-changed", assignment=assignment)
+    done = partial(back, "staff.show_assignment", slug, "team-changed", assignment=assignment, _anchor="teams-title")
     return change_by_form(PLACEMENT, slug, partial(_chosen, assignment), done, _page, more=("student",))
 
 

@@ -15,6 +15,7 @@ from sqlalchemy import insert, select, update
 from kernels.verdict import Finding, Verdict
 from server.accounts import browser_sessions
 from server.accounts.models import Person
+from server.accounts.service import set_password
 from server.courses.models import Counts, Membership, Role
 from server.database.engine import connect, sessions
 from server.database.schema import upgrade
@@ -90,6 +91,8 @@ def filled(folder: Path) -> Iterator[Filled]:
     course.change_course(late_days=3)
     names |= graded_by_rubric(course, "slow")
     names["ada"] = str(course.people["ada"])
+    with course.sessions.begin() as session:
+        set_password(session, session.get_one(Person, course.people["ada"]), "two green teapots")
     app = create_app(settings(url))
     try:
         with served(app) as url:

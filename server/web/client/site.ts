@@ -6,6 +6,7 @@
 //   <form data-once>                         is sent once, however often its button is pressed; the button says so
 //   <time datetime="…">                      has a tooltip with the time by this computer's clock, below its own title
 //   <p data-handed-in="KEY">                 the form with this key was submitted: delete its draft
+//   <p data-asks-again="/…">                  opens this address after four seconds, in place of the page
 //   <form data-clear-drafts>                 deletes all drafts, for signing out
 //   <nav data-steps>                         its links with rel="prev" and rel="next" have the keys of a presenter
 //   <fieldset data-scheme>                   remembers the chosen colours
@@ -16,6 +17,7 @@ import { LOCALE, all, make } from "./page";
 
 const COPIED_MS = 2500;
 const SENDING_MS = 10_000;
+const ASKS_AGAIN_MS = 4_000;
 
 /** Timers of buttons that show another text for a while. */
 const saying = new Map<Element, () => void>();
@@ -28,6 +30,9 @@ for (const element of all("[data-needs-script]")) element.hidden = false;
 reportZone();
 for (const time of all<HTMLTimeElement>("time[datetime]")) tellLocally(time);
 for (const element of all("[data-scheme]")) rememberScheme(element);
+for (const element of all("[data-asks-again]")) {
+  window.setTimeout(() => location.replace(element.dataset["asksAgain"] ?? ""), ASKS_AGAIN_MS);
+}
 for (const element of all("[data-handed-in]")) dropSent(element.dataset["handedIn"] ?? "");
 
 document.addEventListener("click", (event) => {

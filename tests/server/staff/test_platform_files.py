@@ -142,6 +142,10 @@ def test_a_missed_assignment_gets_0_where_staff_want_it(portal: Portal, tom: Bro
     preview = previewed(tom, file, missed="yes")
     assert outcomes(preview.text) == {"filled": 1, "missed": 1, "no grade yet": 1}
     assert b"bob@example.edu;0\neve@example.edu;\n" in downloaded(tom, preview).data
+    course.change(grades_held=True)
+    assert outcomes(previewed(tom, file, missed="yes").text) == {"held back": 2, "no grade yet": 1}
+    preview = previewed(tom, file, missed="yes", held="yes")
+    assert outcomes(preview.text) == {"filled": 1, "missed": 1, "no grade yet": 1}
 
 
 def test_a_column_is_chosen_by_hand(portal: Portal, tom: BrowserClient) -> None:

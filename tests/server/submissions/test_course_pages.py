@@ -167,7 +167,8 @@ def test_the_command_is_installed_from_the_portal(portal: Portal, tmp_path: Path
     to = tmp_path / "installed"
     install = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", to, tmp_path / FILE)
     subprocess.run([sys.executable, *install], check=True, capture_output=True)
-    assert not [path for path in to.rglob("solution.cu") if b"__global__" in path.read_bytes()]
+    shipped = [path for path in (to / "kernels/exercises").rglob("*.cu") if b"__global__" in path.read_bytes()]
+    assert {path.name for path in shipped} == {"starter.cu"}
     assert not {"server", "migrations"} & {path.name for path in to.iterdir()}
 
     def tilelab(*words: str) -> subprocess.CompletedProcess[bytes]:
