@@ -84,7 +84,11 @@ def first_members(assignment: int, person: int) -> CompoundSelect[int]:
 def parties(session: Session, assignments: Iterable[Assignment]) -> Mapping[int, int]:
     """For each student who was in a team of these assignments, the least ID of all whom teams connect with them."""
     numbers = [one.id for one in assignments if one.team_size > 1]
-    query = select(TeamMember.team_id, TeamMember.person_id).where(TeamMember.assignment_id.in_(numbers))
+    query = (
+        select(TeamMember.team_id, TeamMember.person_id)
+        .where(TeamMember.assignment_id.in_(numbers))
+        .order_by(TeamMember.team_id)
+    )
     of: dict[int, set[int]] = {}
     groups: dict[int, set[int]] = {}
     for team, person in session.execute(query) if numbers else ():
