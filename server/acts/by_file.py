@@ -67,10 +67,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """The content of a file. With problems, it changes nothing."""
+    """The content of a file. With problems, it changes nothing. ignored: columns that it doesn't use."""
 
     rows: tuple[Row, ...]
     problems: tuple[Problem, ...]
+    ignored: tuple[str, ...] = ()
 
 
 class Change(StrEnum):
@@ -103,10 +104,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All changes of a file. With problems, it can't be applied."""
+    """All changes of a file. With problems, it can't be applied. ignored: columns that it doesn't use."""
 
     entries: tuple[Entry, ...]
     problems: tuple[Problem, ...]
+    ignored: tuple[str, ...] = ()
 
     @property
     def changes(self) -> tuple[Entry, ...]:
@@ -135,6 +137,12 @@ def read_student_file(file: StudentFile, text: str, time_zone: str) -> ReadFile:
     if "email" not in places:
         found = named(table.header)
         raise Unreadable("no_person", f"There is no column “email”. The file has {found}. The first line names them.")
+    if len(places) == 1:
+        # Else each line would take away what its student has.
+        text = (
+            f"The file has {named(table.header)}, and none of {', '.join(file.columns[1:])}. The first line names them."
+        )
+        raise Unreadable("no_value", text)
     read = read_lines(table, places)
     rows: dict[str, Row] = {}
     problems = list(read.problems)
@@ -147,7 +155,8 @@ def read_student_file(file: StudentFile, text: str, time_zone: str) -> ReadFile:
         if row.email in rows:
             problems.append(Problem(line, f"{row.email} is already in line {rows[row.email].line}."))
         rows.setdefault(row.email, row)
-    return ReadFile(tuple(rows.values()), tuple(problems))
+    ignored = tuple(name for at, name in enumerate(table.header) if name and at not in places.values())
+    return ReadFile(tuple(rows.values()), tuple(problems), ignored)
 
 
 def make_plan(session: Session, file: StudentFile, assignment: Assignment, read: ReadFile) -> Plan:
@@ -168,7 +177,7 @@ def make_plan(session: Session, file: StudentFile, assignment: Assignment, read:
         problems += [Problem(row.line, text) for text in wrong.values()]
     together = file.wrong(session, assignment, {one.person_id: one.row.given for one in entries})
     problems += [Problem(one.row.line, together[one.person_id]) for one in entries if one.person_id in together]
-    return Plan(tuple(entries), tuple(sorted(problems, key=lambda problem: problem.line)))
+    return Plan(tuple(entries), tuple(sorted(problems, key=lambda problem: problem.line)), read.ignored)
 
 
 def student_file_csv(session: Session, file: StudentFile, assignment: Assignment) -> str:

@@ -39,9 +39,12 @@ def show_command_line(course: str) -> str:
     """Show how to install the command, sign in and submit."""
     here = member_of(course)
     with site().readers.begin() as session:
-        found = assignments_for(session, here.course_id, here.role, datetime.now(UTC))
+        now = datetime.now(UTC)
+        found = assignments_for(session, here.course_id, here.role, now)
     wanted = request.args.get("assignment", "")
-    one = next((each for each in found if each.slug == wanted), next(iter(found), None))
+    # The asked one, otherwise the first that is still open.
+    closed = {each.slug for each in found if each.closes_at is not None and each.closes_at < now}
+    one = min(found, key=lambda each: (each.slug != wanted, each.slug in closed), default=None)
     page = CommandLinePage(
         here,
         site().settings.install,

@@ -95,6 +95,12 @@ class AssignmentPage:
     teams: Sequence[TeamView] = ()
 
     @property
+    def placeable(self) -> list[tuple[str, str]]:
+        """Who can be moved: students, and members of teams who became staff."""
+        members = [(str(one.id), f"{one.name} · {one.email}") for team in self.teams for one in team.members]
+        return list({**dict(self.students), **dict(members)}.items())
+
+    @property
     def refused(self) -> bool:
         """Whether workers of this version refuse its submissions."""
         return not is_judged(self.assignment.exercise)

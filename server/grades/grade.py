@@ -67,10 +67,11 @@ def late_days_at(
 ) -> Mapping[int, LateDays]:
     """A student's late days at several assignments, by ID. Needs no more queries than one assignment.
 
-    Submissions that use no attempt spend nothing. A later deadline gives late days back.
+    Submissions that use no attempt spend nothing. A later deadline gives late days back. An earlier submission has the
+    deadline that its points have; only a new one has the deadline of the present team.
     """
     query = (
-        select(Assignment, Submission.created_at, Submission.late_days)
+        select(Assignment, Submission.created_at, Submission.late_days, Submission.team_due_at)
         .join(Submission, Submission.assignment_id == Assignment.id)
         .where(
             Assignment.course_id.in_({one.course_id for one in assignments}),
@@ -85,22 +86,22 @@ def late_days_at(
     accommodations = accommodations_of(session, {one.course_id for one in assignments}, person)
     shared = shared_deadlines(session, known.values(), person)
 
-    def late(one: Assignment, moment: datetime) -> int:
-        if not one.late_percent_per_day:
-            return 0
-        own = shared.get(one.id) or due_for(one, extensions.get(one.id), accommodations.get(one.course_id))
-        return late_days(moment, own)
+    def own(one: Assignment) -> Deadlines:
+        return due_for(one, extensions.get(one.id), accommodations.get(one.course_id))
+
+    def late(one: Assignment, moment: datetime, deadlines: Deadlines) -> int:
+        return late_days(moment, deadlines) if one.late_percent_per_day else 0
 
     spent: dict[int, dict[int, int]] = defaultdict(dict)
-    for one, created_at, days in covered:
-        there = spent[one.course_id]
-        there[one.id] = max(there.get(one.id, 0), min(days, late(one, created_at)))
+    for one, created_at, days, team_due_at in covered:
+        there, due = spent[one.course_id], own(one).or_later(team_due_at)
+        there[one.id] = max(there.get(one.id, 0), min(days, late(one, created_at, due)))
     return {
         one.id: LateDays(
             one.course.late_days,
             sum(spent[one.course_id].values()),
             spent[one.course_id].get(one.id, 0),
-            late(one, now),
+            late(one, now, shared.get(one.id) or own(one)),
         )
         for one in assignments
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -24,7 +24,7 @@ from server.standings.models import Standing
 from server.submissions.counted_submission import Counted, Deadlines, Entry, late_days
 from server.submissions.entries import numbered_entries
 from server.submissions.models import Mode, Submission
-from server.teams.credit import counts_for, first_members, teams_of
+from server.teams.credit import chosen_by, counts_for, first_members, teams_of
 
 PAGE = 12
 """Attempts on a page: about a screen."""
@@ -194,6 +194,7 @@ def history_of(
     closed = deadlines.closed(now) or assignment.course.archived_at is not None
     may_choose = asked.own and not closed and assignment.counts is Counts.CHOSEN
     authors = _authors(session, wanted, person) if assignment.team_size > 1 else {}
+    others = _of_earlier_teams(session, person, wanted) if may_choose and assignment.team_size > 1 else ()
     attempts = []
     for number, entry in numbered_entries(session, assignment, person, wanted):
         judged = all_judged.get(entry.submission_id)
@@ -215,7 +216,7 @@ def history_of(
                 stands=judged.device_class if judged is not None and stands else None,
                 why_not="" if stands else _why_not(assignment, entry, judged, boards),
                 again=judged is not None and judged.again,
-                choosable=may_choose and entry.worth_choosing and not counts,
+                choosable=may_choose and entry.worth_choosing and not counts and entry.submission_id not in others,
                 author=authors.get(entry.submission_id, ""),
                 metric=metric,
                 judged=judged,
@@ -253,6 +254,12 @@ def _wanted(theirs: _Theirs, asked: Asked, page: int, total: int) -> Subquery:
     if asked.page is not None:
         which += [every.c.number > total - CHARTED, every.c.number.between(*_on_page(page, total))]
     return select(every.c.id, every.c.number).where(or_(*which)).subquery()
+
+
+def _of_earlier_teams(session: Session, person: int, wanted: Subquery) -> Sequence[int]:
+    """The IDs of those that the person may not choose, because former teammates submitted them."""
+    query = select(Submission.id).join(wanted, wanted.c.id == Submission.id)
+    return session.scalars(query.where(~chosen_by(person))).all()
 
 
 def _best_before(session: Session, assignment: Assignment, theirs: _Theirs, number: int) -> float | None:

@@ -14,7 +14,7 @@ from server.courses.service import role_in
 from server.submissions.allowance import deadlines_of
 from server.submissions.entries import entries_of
 from server.submissions.models import Mode, Submission
-from server.teams.credit import belongs_to
+from server.teams.credit import chosen_by
 
 
 class NotChoosable(ValueError):
@@ -22,7 +22,8 @@ class NotChoosable(ValueError):
 
 
 def choose(session: Session, person: int, public_id: str, now: datetime | None = None) -> Submission | None:
-    """Choose the submission that counts. Returns None if it isn't this person's, or they left the course.
+    """Choose the submission that counts. Returns None if it isn't this person's or their present team's, or they left
+    the course.
 
     raise (NotChoosable): the assignment doesn't allow it, is closed, or the submission isn't accepted
     """
@@ -30,7 +31,7 @@ def choose(session: Session, person: int, public_id: str, now: datetime | None =
     if not (public_id.isascii() and public_id.isalnum()):
         return None
     submission = session.scalar(
-        select(Submission).where(Submission.public_id == public_id, belongs_to(person)).with_for_update(of=Submission)
+        select(Submission).where(Submission.public_id == public_id, chosen_by(person)).with_for_update(of=Submission)
     )
     if submission is None or role_in(session, person, submission.assignment.course_id) is None:
         return None

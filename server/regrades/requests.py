@@ -12,13 +12,14 @@ from sqlalchemy.orm import Session, joinedload
 from server.accounts.models import Person
 from server.acts.act import Mistakes, assignment_target
 from server.audit.service import note
-from server.courses.models import Assignment, Course, Role
+from server.courses.models import Assignment, Course, Membership, Role
 from server.courses.service import CourseError, hold_course, is_staff, role_in
 from server.grades.corrections import CORRECTION, Decision
+from server.grades.losses import CONFIRMED, losses_confirmed, students
 from server.regrades.staging import stage
 from server.submissions.models import Mode, Submission
 from server.talk.models import LONGEST_REQUEST, ExtensionRequest, RegradeRequest
-from server.teams.credit import is_for
+from server.teams.credit import is_for, people_of
 from server.text import storable
 
 
@@ -193,12 +194,12 @@ def grant_regrade(session: Session, request: RegradeRequest, actor: Person | Non
 def grant_points(
     session: Session, request: RegradeRequest, actor: Person | None, answer: str, points: float, confirmed: str
 ) -> None:
-    """Grant a request, and give the student these points for the assignment; raises CourseError.
+    """Grant a request, and give all students for whom the submission counts these points; raises CourseError.
 
     confirmed: of the losses of points, see `losses_confirmed`; raises UnconfirmedPoints
     """
     submission = request.submission
-    assignment, student = submission.assignment, submission.person_id
+    assignment, people = submission.assignment, people_of(session, submission)
     if actor is not None and role_in(session, actor.id, assignment.course_id) is not Role.INSTRUCTOR:
         raise CourseError("Only an instructor can set points.", ["points"])
     answer_request(session, request, actor, granted=True, answer=answer)
@@ -206,7 +207,10 @@ def grant_points(
     def decide(now: Decision) -> Decision:
         return replace(now, score=points, excused=False, reason=f"request {request.id}")
 
+    whose = session.scalars(students(assignment).where(Membership.person_id.in_(people))).all() or people[:1]
     try:
-        CORRECTION.carry_out(session, assignment_target(assignment, student), actor, decide, confirmed)
+        with losses_confirmed(session, assignment, confirmed, whose[0] if len(whose) == 1 else None):
+            for student in whose:
+                CORRECTION.carry_out(session, assignment_target(assignment, student), actor, decide, CONFIRMED)
     except Mistakes as wrong:
         raise CourseError(str(wrong), ["points"]) from None

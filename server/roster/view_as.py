@@ -27,6 +27,7 @@ _BLUEPRINTS = {
     "request_pages",
     "standings_pages",
     "submissions_pages",
+    "team_pages",
 }
 _OWN = {"staff.stop_viewing", "accounts.leave"}
 """Forms that stay the real person's own."""

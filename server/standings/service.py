@@ -28,7 +28,7 @@ from server.standings.queries import Position, Ranked, Selection, read_own, read
 from server.standings.ranks import BoardKey, Changes, bucket, change, recount
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import judged_job_id
-from server.teams.credit import first_member, first_member_of
+from server.teams.credit import first_member, first_member_of, first_members
 from server.teams.models import TeamMember
 
 
@@ -237,7 +237,7 @@ def best_lines(
     exercise: Exercise | None = None,
 ) -> Mapping[int, BestLine]:
     """Find the best of each person's submissions until then, each with its last verdict. People without one are left
-    out.
+    out. What only erased people submitted is left out, too.
 
     By every metric, the best is the shortest time. On an unmeasured leaderboard it is the lowest modelled time, dated
     by the first accepted submission.
@@ -260,6 +260,7 @@ def best_lines(
         .where(
             Submission.assignment_id == assignment.id,
             one_of(own, people),
+            _still_known(),
             Submission.mode == Mode.RANK,
             Submission.created_at <= until if until is not None else true(),
             Job.device_class == device_class,
@@ -278,6 +279,18 @@ def best_lines(
         complete(result)
         lines[person] = _best_of(version, device_class, result, reached_at)
     return {person: line for person, line in lines.items() if line is not None}
+
+
+def _still_known() -> ColumnElement[bool]:
+    """Whether the author of a submission, or a member of its team, isn't erased."""
+    erased = select(Person.id).where(Person.erased_at.is_not(None))
+    teams = (
+        select(TeamMember.person_id)
+        .join(Person, Person.id == TeamMember.person_id)
+        .where(TeamMember.team_id == Submission.team_id, Person.erased_at.is_(None))
+        .correlate(Submission)
+    )
+    return or_(Submission.person_id.not_in(erased), teams.exists())
 
 
 def _raise(session: Session, key: BoardKey, person: int, best: BestLine, changes: Changes) -> None:
@@ -414,8 +427,16 @@ def set_listed(session: Session, person_id: int, *, listed: bool) -> None:
 
 
 def remove_person(session: Session, person: int) -> None:
-    removed = session.execute(delete(Standing).where(Standing.person_id == person).returning(*_KEY))
+    """Remove the lines of an erased person. A line that teammates share stays for them."""
+    removed = session.execute(delete(Standing).where(Standing.person_id == person).returning(*_KEY)).all()
     gone = Changes()
-    for assignment, device_class, before_freeze, score, listed in removed:
-        gone[BoardKey(assignment, device_class, before_freeze), bucket(score), listed] -= 1
+    for number, device_class, before_freeze, score, listed in removed:
+        gone[BoardKey(number, device_class, before_freeze), bucket(score), listed] -= 1
     change(session, gone)
+    shared = select(Assignment).join(TeamMember, TeamMember.assignment_id == Assignment.id)
+    for one in session.scalars(shared.where(TeamMember.person_id == person).distinct().order_by(Assignment.id)).all():
+        _lock(session, one)
+        firsts = session.scalars(first_members(one.id, person)).all()
+        lines = select(Standing.device_class).where(Standing.assignment_id == one.id, Standing.person_id.in_(firsts))
+        devices = {row.device_class for row in removed if row.assignment_id == one.id} | set(session.scalars(lines))
+        recompute_all(session, one, [(first, device_class) for first in firsts for device_class in sorted(devices)])

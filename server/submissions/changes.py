@@ -196,8 +196,8 @@ def cancel(
 ) -> list[Ticket]:
     """End a job without a verdict. Returns the tickets to revoke after the commit.
 
-    If its owner cancels a started job, it uses an attempt. If someone else does, it doesn't: the steps count as never
-    started. The rows of their attempts keep their times.
+    If its owner or a teammate cancels a started job, it uses an attempt. If someone else does, it doesn't: the steps
+    count as never started. The rows of their attempts keep their times.
 
     actor: None for the system, or an operator at the command line
     noted: whether to write an audit entry; false if the caller writes one entry for many jobs
@@ -216,7 +216,7 @@ def cancel(
     tickets = [cancelled(session, step, moment) for step in steps]
     job.state = JobState.CANCELLED
     job.ended_at = moment
-    if actor is None or actor.id != job.person_id:
+    if actor is None or not _is_own(session, job, actor):
         # A started step would cost its owner an attempt, see server.submissions.allowance.
         session.execute(update(Step).where(Step.job_id == job.id).values(started_at=None))
     if noted:
@@ -224,6 +224,13 @@ def cancel(
         course = None if assignment is None else assignment.course_id
         note(session, actor, "job.cancelled", f"job {job.id}", now=moment, course_id=course)
     return [ticket for ticket in tickets if ticket is not None]
+
+
+def _is_own(session: Session, job: Job, actor: Person) -> bool:
+    """Whether a job is the person's own or grades a submission of one of their teams."""
+    if job.person_id == actor.id or job.submission_id is None:
+        return job.person_id == actor.id
+    return is_for(session, session.get_one(Submission, job.submission_id), actor.id)
 
 
 def _assignment_of(session: Session, job: Job) -> Assignment | None:

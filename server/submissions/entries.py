@@ -162,7 +162,7 @@ def _listed(metric: Metric, others: _Metrics, tiers: _Tiers, *, in_teams: bool) 
     other_scores = [(and_(comparable, Assignment.id.in_(numbers)), _SCORES[other]) for other, numbers in others]
     score = func.coalesce(case(*other_scores, (comparable, _SCORES[metric])), _NOT_MEASURED)
     reached = [_tier(by, bounds, and_(comparable, Assignment.id == number)) for number, by, bounds in tiers]
-    rules = (Submission.late_days, func.coalesce(Result.goals_missed, 0) > 0, *reached)
+    rules = (Submission.late_days, Submission.team_due_at, func.coalesce(Result.goals_missed, 0) > 0, *reached)
     mine: ColumnElement[bool] = Submission.person_id == bindparam("person")
     if in_teams:
         mine = or_(mine, Submission.team_id.in_(bindparam("teams", expanding=True)))
@@ -208,9 +208,9 @@ def ranked_entries(
 ) -> Iterator[tuple[int, list[Entry]]]:
     """For each of these people, the submissions that may count.
 
-    These are each accepted kernel that measured better than earlier ones with the same late days, tier and goals.
-    Points only fall with time. The last one with a verdict is included too, and chosen ones if these count. Rows are
-    read in pieces, because a course's attempts may not fit into memory.
+    These are each accepted kernel that measured better than earlier ones with the same late days, tier, goals and
+    deadline of a team. Among these, points only fall with time. The last one with a verdict is included too, and chosen
+    ones if these count. Rows are read in pieces, because a course's attempts may not fit into memory.
 
     staged: the ID of a staged regrade, to read the entries as they will be once it is applied
     """
@@ -295,8 +295,8 @@ def _credited(assignment: Assignment) -> list[tuple[InstrumentedAttribute[int], 
 
 
 def _rules(assignment: Assignment, comparable: ColumnElement[bool]) -> list[ColumnElement[Any]]:
-    """What else points depend on: the late days, the reached tier, and whether a goal is missed."""
-    rules: list[ColumnElement[Any]] = [Submission.late_days.expression]
+    """What else points depend on: late days, the team's deadline, the reached tier, and whether a goal is missed."""
+    rules: list[ColumnElement[Any]] = [Submission.late_days.expression, Submission.team_due_at.expression]
     if assignment.goals_percent < 100:
         rules.append(func.coalesce(Result.goals_missed, 0) > 0)
     if assignment.speed_by is not None and len(bounds := _bounds(assignment)) > 1:

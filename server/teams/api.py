@@ -7,16 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import Response, jsonify
+from sqlalchemy.orm import Session
 
 from server.accounts.models import Scope
-from server.acts.by_api import change_by_json, done_answer, of_assignment, request_of
+from server.acts.act import Target, assignment_target
+from server.acts.by_api import change_by_json, done_answer, request_of
 from server.courses.staff_api import (
     NAME,
     PERSON,
     REFUSES,
     REFUSES_CHANGE,
+    ApiDesk,
     DoneAnswer,
     assignment_here,
+    member_here,
     read_as_staff,
     staff_api,
 )
@@ -61,7 +65,13 @@ def show_teams(course: str, assignment: str) -> Response:
 )
 def place_student(course: str, assignment: str, person: int) -> Response:
     """Put a student into a team, as an instructor."""
-    return change_by_json(PLACEMENT, _PlacementRequest, course, of_assignment(assignment, person), done_answer)
+
+    def find(session: Session, desk: ApiDesk) -> Target:
+        # Also a member of a team who became staff, to take them out.
+        member = member_here(session, desk.course_id, person)
+        return assignment_target(desk.assignment(session, assignment), member.person_id)
+
+    return change_by_json(PLACEMENT, _PlacementRequest, course, find, done_answer)
 
 
 def _team_answer(team: TeamView) -> TeamAnswer:

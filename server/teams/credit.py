@@ -36,6 +36,12 @@ def belongs_to(person: int) -> ColumnElement[bool]:
     return or_(Submission.person_id == person, Submission.team_id.in_(teams))
 
 
+def chosen_by(person: int) -> ColumnElement[bool]:
+    """Whether a person may choose a submission: an own one, or one of a present team."""
+    teams = select(TeamMember.team_id).where(TeamMember.person_id == person, TeamMember.left_at.is_(None))
+    return or_(Submission.person_id == person, Submission.team_id.in_(teams))
+
+
 def credited(assignments: Iterable[Assignment]) -> type[Submission]:
     """The submissions to these assignments, once for each person for whom they count, as its `person_id`.
 
@@ -78,7 +84,11 @@ def first_members(assignment: int, person: int) -> CompoundSelect[int]:
 def parties(session: Session, assignments: Iterable[Assignment]) -> Mapping[int, int]:
     """For each student who was in a team of these assignments, the least ID of all whom teams connect with them."""
     numbers = [one.id for one in assignments if one.team_size > 1]
-    query = select(TeamMember.team_id, TeamMember.person_id).where(TeamMember.assignment_id.in_(numbers))
+    query = (
+        select(TeamMember.team_id, TeamMember.person_id)
+        .where(TeamMember.assignment_id.in_(numbers))
+        .order_by(TeamMember.team_id)
+    )
     of: dict[int, set[int]] = {}
     groups: dict[int, set[int]] = {}
     for team, person in session.execute(query) if numbers else ():

@@ -72,7 +72,7 @@ def _too_large(session: Session, assignment: Assignment, given: Mapping[int, Pla
 
 def _place(session: Session, on: Target, actor: Person | None, given: Placement) -> bool:
     """Put a student into the team of this name, or into none; False if that changes nothing. Raises CourseError."""
-    if membership_of(session, on.course, on.person).role is not Role.STUDENT:
+    if membership_of(session, on.course, on.person).role is not Role.STUDENT and given.team:
         raise CourseError("Only students are in teams.", ["person"])
     was, goal = _around(session, on, given.team)
     if (was and was.team_id) == (goal and goal.team_id) and (was is not None or not given.team):

@@ -99,11 +99,14 @@ def add_member(session: Session, team: Team, person: int, now: datetime) -> None
 
 
 def remove_members(session: Session, team: Team, people: Iterable[int]) -> None:
-    """Remove members of a team that hasn't submitted; then nothing counts for it. The last one takes the team along."""
-    gone = TeamMember.person_id.in_(list(people))
-    session.execute(delete(TeamMember).where(TeamMember.team_id == team.id, gone))
-    if session.scalar(select(TeamMember.person_id).where(TeamMember.team_id == team.id).limit(1)) is None:
-        session.execute(update(Submission).where(Submission.team_id == team.id).values(team_id=None, team_due_at=None))
+    """Remove members of a team that hasn't submitted, with their checks. The last one takes the team along."""
+    gone = list(people)
+    session.execute(delete(TeamMember).where(TeamMember.team_id == team.id, TeamMember.person_id.in_(gone)))
+    last = session.scalar(select(TeamMember.person_id).where(TeamMember.team_id == team.id).limit(1)) is None
+    checks = update(Submission).where(Submission.team_id == team.id)
+    theirs = checks if last else checks.where(Submission.person_id.in_(gone))
+    session.execute(theirs.values(team_id=None, team_due_at=None))
+    if last:
         session.delete(team)
     session.flush()
 

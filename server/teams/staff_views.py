@@ -15,13 +15,13 @@ from server.courses.models import Role
 from server.courses.staff_pages import back, staff
 from server.http.forms import Form
 from server.roster.service import Wanted, roster
-from server.teams.placement import PLACEMENT
+from server.teams.placement import PLACEMENT, placements
 
 
 @staff.post("/assignments/<assignment>/teams")
 def place_student(slug: str, assignment: str) -> Response | tuple[str, int]:
     """Put a student into a team, or into none."""
-    done = partial(back, "staff.show_assignment", slug, "team-changed", assignment=assignment)
+    done = partial(back, "staff.show_assignment", slug, "team-changed", assignment=assignment, _anchor="teams-title")
     return change_by_form(PLACEMENT, slug, partial(_chosen, assignment), done, _page, more=("student",))
 
 
@@ -30,8 +30,9 @@ def _page(session: Session, course: Membership, on: Target, form: Form) -> str:
 
 
 def _chosen(assignment: str, session: Session, course: Membership, form: Form) -> Target:
-    students = (one.person_id for one in roster(session, course.course_id, Wanted(role=Role.STUDENT)))
-    people = [person for person in students if str(person) == form["student"]]
+    on = assignment_of(session, course, assignment)
+    students = {one.person_id for one in roster(session, course.course_id, Wanted(role=Role.STUDENT))}
+    people = [person for person in students | placements(session, on).keys() if str(person) == form["student"]]
     if not people:
         form.mistake("student", "Choose a student.")
-    return assignment_target(assignment_of(session, course, assignment), *people)
+    return assignment_target(on, *people)

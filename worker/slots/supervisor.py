@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from worker.contract.fleet import Fleet, Wanted, WorkerRecord, WorkerState
+from worker.contract.messages import VERSION
 from worker.gpu.locks import slots_folder
 from worker.slots.account import SlotAccount
 from worker.slots.fitness import Fitness, Test, Testing
@@ -331,5 +332,5 @@ def _accepted(gaps: Sequence[str]) -> str:
 
 
 def _versions(driver: str) -> Mapping[str, str]:
-    found = {"tilelab": version("tilelab"), "python": platform.python_version()}
+    found = {"tilelab": version("tilelab"), "messages": str(VERSION), "python": platform.python_version()}
     return {**found, "driver": driver} if driver else found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 
@@ -16,7 +16,7 @@ from server.operations.doctor.grading import open_assignments
 from server.operations.doctor.services import ANSWER_SECONDS
 from worker.contract.broker import connect_redis
 from worker.contract.fleet import WorkerRecord, WorkerState
-from worker.contract.messages import gpu_queue
+from worker.contract.messages import VERSION, gpu_queue
 from worker.contract.redis_fleet import RedisFleet
 
 _NEEDED = {
@@ -60,17 +60,18 @@ def worker_versions(deployment: Deployment) -> Finding | None:
     with connect_redis(deployment.settings.redis_url, answer_seconds=ANSWER_SECONDS) as client:
         fleet = RedisFleet(client)
         records, now = fleet.workers(), fleet.now()
-        running = {each.id: each.versions.get("tilelab") for each in records if now - each.beat <= SILENT_SECONDS}
-        found = running | dict.fromkeys(fleet.unreadable)
+        running = {each.id: each.versions for each in records if now - each.beat <= SILENT_SECONDS}
+        found: dict[str, Mapping[str, str]] = running | {name: {} for name in fleet.unreadable}
     if not found:
         return None
-    here = version("tilelab")
-    if others := sorted(name for name, its in found.items() if its != here):
+    here = {"tilelab": version("tilelab"), "messages": str(VERSION)}
+    named = f"version {here['tilelab']} with messages {here['messages']}"
+    if others := sorted(name for name, its in found.items() if not here.items() <= its.items()):
         return problem(
-            f"The server has version {here}, but not {', '.join(others)}. Such workers may refuse steps or judge "
+            f"The server has {named}, but not {', '.join(others)}. Such workers may refuse steps or judge "
             "differently. Update their machines, and restart them."
         )
-    return fine(f"all have {here}, as the server")
+    return fine(f"all have {named}, as the server")
 
 
 def worker_warnings(deployment: Deployment) -> Finding | None:

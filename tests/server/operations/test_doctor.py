@@ -42,10 +42,11 @@ from tests.server.sign_on.forger import Forger, forging
 from tests.services.redis_server import RedisServer, free_port
 from worker.commands.root import Exit, tilelab
 from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
+from worker.contract.messages import VERSION
 
 WORKER = WorkerRecord(
     "host-1.abc", "host-1", 1, WorkerState.IDLE, (SlotRecord("cpu-0", "cpu", "cpu", WorkerState.IDLE),), 0.0,
-    versions={"tilelab": version("tilelab")},
+    versions={"tilelab": version("tilelab"), "messages": str(VERSION)},
 )  # fmt: skip
 TOKEN = "0123456789abcdef0123456789abcdef"
 
@@ -324,6 +325,10 @@ BROKEN: dict[str, tuple[Callable[[Site], object], dict[str, Level]]] = {
     "a worker that was killed and started again": (lambda site: silent_worker(site, 30), {}),
     "a worker of another version": (
         lambda site: site.worker(versions={"tilelab": "0.0.1"}), {"worker-versions": PROBLEM},
+    ),
+    "a worker with messages of another version": (
+        lambda site: site.worker(versions={**WORKER.versions, "messages": str(VERSION - 1)}),
+        {"worker-versions": PROBLEM},
     ),
     "a worker with something to say": (lambda site: site.worker(reason="a gap"), {"worker-warnings": WARNING}),
     "an assignment of another version": (of_another_version, {"assignments": PROBLEM}),

@@ -53,6 +53,18 @@ def test_a_page_previews_a_file_and_its_export_undoes_it(portal: Portal) -> None
     assert course.actions("grades") == ["grades.exported", *["grades.corrected"] * 4]
 
 
+def test_a_file_without_a_known_column_takes_nothing_away(portal: Portal) -> None:
+    course = with_students(portal.course)
+    course.correct("ada", score=3.0)
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    answer = ina.post_form(f"{PAGE}/import", text="email,grade\nada@example.edu,8\n")
+    assert (answer.status_code, 'id="text-error"' in answer.text) == (422, True)
+    assert (
+        "Ignored columns: grade."
+        in ina.post_form(f"{PAGE}/import", text="email,grade,points,reason\n" + "ada@example.edu,1,8,x").text
+    )
+
+
 def test_mistakes_are_named_by_line_and_nothing_changes(portal: Portal) -> None:
     course = with_students(portal.course)
     ina = client_of(portal, "ina", Role.INSTRUCTOR)

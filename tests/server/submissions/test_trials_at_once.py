@@ -49,6 +49,7 @@ def test_a_submission_is_taken_while_a_trial_goes_with_its_source(
     with course.sessions.begin() as session:
         assignment = session.get_one(Assignment, course.assignment)
         start_trial(session, assignment, person, SUBMITTED, TRIAL, now(), staff=False)
+
     def delayed(*given: Any) -> Any:
         added = add_source(*given)
         with course.sessions.begin() as session:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import Event, Lock
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from bench.copies.authors import kernel
@@ -21,22 +21,32 @@ from server.accounts.models import Person
 from server.acts.act import assignment_target
 from server.assignments.form import earlier_submission
 from server.assignments.settings import SETTINGS, setting_of
+from server.assignments.tasks import task_of
 from server.class_progress.states import State, states_of
 from server.copies.similar import Kind, shared_files, similar, works_of
-from server.courses.models import Accommodation, Assignment, Role
+from server.courses.models import Accommodation, Assignment, Membership, Role
 from server.courses.service import CourseError
 from server.grades.criteria import Criterion, Given, criteria_of
-from server.grades.grade import own_grades
+from server.grades.grade import late_days_of, own_grades
 from server.grades.gradebook import gradebook
 from server.grades.grading import papers
-from server.grades.losses import students_grades
+from server.grades.losses import UnconfirmedPoints, students_grades
 from server.grades.rubric import change_rubric, give_points
+from server.grading.models import Step
+from server.history.queries import Asked, history_of
+from server.history.service import choose
 from server.operations.erase import erase_rows
+from server.regrades.requests import grant_points, request_regrade
 from server.standings.service import board, rebuild, set_listed
+from server.submissions.allowance import allowance
+from server.submissions.changes import cancel_own
+from server.submissions.counted_submission import Deadlines
+from server.submissions.entries import NEWEST
 from server.submissions.models import ExactCopy, Mode, Submission
 from server.submissions.queries import visible_submission
 from server.submissions.service import SubmissionInput, accept
 from server.talk.comments import write_comment
+from server.talk.models import RegradeRequest
 from server.talk.news import news_of, number_of_news
 from server.teams import queries, service
 from server.teams.models import Team, TeamMember
@@ -44,7 +54,7 @@ from server.teams.placement import PLACEMENT, Placement
 from server.teams.queries import teams_in
 from server.teams.service import join_team, leave_team, make_team
 from tests.server.course import NOW, SUBMITTED, ACourse
-from tests.server.staff.graded import handed_in
+from tests.server.staff.graded import handed_in, judged, newest_job
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of
 
@@ -168,6 +178,15 @@ def test_comments_on_a_teams_submission_are_news_for_each_member(paired: ACourse
     assert [line.what for line in listed] == ["New comment"]
 
 
+def test_who_leaves_takes_their_checks_along(paired: ACourse) -> None:
+    public_id = handed_in(paired, "bob", mode=Mode.CHECK)
+    leave(paired, "bob")
+    join(paired, "eve", paired.row(select(Team.code)))
+    with paired.sessions.begin() as session:
+        seen = {name for name, n in paired.people.items() if visible_submission(session, n, public_id)}
+    assert seen == {"bob"}
+
+
 def test_a_check_fixes_no_team_and_goes_with_it(paired: ACourse) -> None:
     handed_in(paired, "ada", mode=Mode.CHECK)
     assert states(paired)["bob"] is State.CHECKING
@@ -189,11 +208,56 @@ def test_a_team_has_the_latest_deadline_of_its_members(paired: ACourse) -> None:
     assert states(paired)["ada"] is State.ACCEPTED
 
 
+def test_a_later_submission_counts_if_the_teams_deadline_was_later(course: ACourse) -> None:
+    due = NOW + timedelta(days=1)
+    course.change(device_class="", team_size=2, points=10.0, due_at=due, late_percent_per_day=20.0)
+    for name in ("ada", "bob"):
+        course.person(name)
+    course.extend("bob", due_at=due + timedelta(days=3))
+    handed_in(course, "ada", now=due + timedelta(hours=30))
+    join(course, "ada", make(course, "bob"))
+    handed_in(course, "ada", now=due + timedelta(days=2))
+    for _ in range(NEWEST + 1):
+        handed_in(course, "ada", now=due + timedelta(days=4))
+    assert points(course) == {"ada": 10.0, "bob": 10.0}
+    with course.sessions.begin() as session:
+        assert task_of(session, session.get_one(Assignment, course.assignment), course.people["ada"]).grade.points == 10
+
+
+def test_a_team_with_a_later_deadline_gives_no_late_days_back(course: ACourse) -> None:
+    due = NOW + timedelta(days=1)
+    course.change_course(late_days=2)
+    course.change(device_class="", team_size=2, points=10.0, due_at=due, late_percent_per_day=20.0)
+    for name in ("ada", "bob"):
+        course.person(name)
+    course.extend("bob", due_at=due + timedelta(days=3))
+    asked = SubmissionInput(course.people["ada"], course.assignment, SUBMITTED, late_days=2)
+    accepted = accept(course.sessions, asked, due + timedelta(hours=30))
+    judged(course, newest_job(course, accepted.submission.id))
+    join(course, "ada", make(course, "bob"))
+    with course.sessions.begin() as session:
+        one = session.get_one(Assignment, course.assignment)
+        days = late_days_of(session, one, course.people["ada"], due + timedelta(days=2))
+    assert (days.spent, days.here, days.late) == (2, 2, 0)
+
+
 def test_only_members_see_a_teams_submission(paired: ACourse) -> None:
     public_id = handed_in(paired, "ada")
     with paired.sessions.begin() as session:
         seen = {name: visible_submission(session, n, public_id) is not None for name, n in paired.people.items()}
     assert seen == {"ada": True, "bob": True, "eve": False}
+
+
+def test_a_teammates_cancel_gives_no_attempt_back(paired: ACourse) -> None:
+    paired.change(attempts=1)
+    public_id = paired.hand_in("ada").submission.public_id
+    with paired.sessions.begin() as session:
+        session.execute(update(Step).values(started_at=NOW))
+        submission = visible_submission(session, paired.people["bob"], public_id)
+        assert submission is not None
+        cancel_own(session, submission, session.get_one(Person, paired.people["bob"]))
+        one = session.get_one(Assignment, paired.assignment)
+        assert allowance(session, one, paired.people["ada"], NOW).left == 0
 
 
 def test_a_student_is_in_one_team_which_has_room_and_has_not_submitted(paired: ACourse) -> None:
@@ -240,6 +304,15 @@ def test_staff_move_a_student_by_page_file_and_api(portal: Portal) -> None:
     assert listed["teams"][0] == {"name": "7", "members": [course.people["eve"]], "submitted": False}
     assert ina.page(f"{at}/teams.csv") == "\ufeffemail,team\r\nbob@example.edu,8\r\neve@example.edu,7\r\n"
     assert [deed.detail for deed in course.deeds("team.changed")][-1] == {"person": ada, "team": ["7", ""]}
+    bob, eve = course.people["bob"], course.people["eve"]
+    with course.sessions.begin() as session:
+        former = update(Membership).where(Membership.person_id.in_([bob, eve]))
+        session.execute(former.values(role=Role.ASSISTANT))
+    assert portal.client.post(f"{api}/{eve}", json={"team": "9"}, headers=head).status_code == 422
+    assert portal.client.post(f"{api}/{eve}", json={"team": ""}, headers=head).json == {"changed": True}
+    assert f'value="{bob}"' in ina.page(at)
+    assert ina.post_form(f"{at}/teams", student=str(bob), team="").status_code == 303
+    assert teams(course) == {}
 
 
 def test_what_a_team_submitted_stays_its_members_when_staff_move_one(paired: ACourse) -> None:
@@ -255,6 +328,48 @@ def test_what_a_team_submitted_stays_its_members_when_staff_move_one(paired: ACo
     place(paired, "bob", "")
     assert points(paired)["bob"] == 10.0
     assert teams(paired) == {"1": {"ada"}, "new": {"eve"}}
+
+
+def test_who_left_a_team_chooses_none_of_its_submissions(paired: ACourse) -> None:
+    paired.change(counts="chosen", due_at=NOW + timedelta(days=1), late_percent_per_day=50.0)
+    late = NOW + timedelta(days=2)
+    good, bad = handed_in(paired, "bob"), handed_in(paired, "ada", now=NOW + timedelta(days=1, hours=1))
+    assert chosen(paired, "ada", good, late)
+    place(paired, "bob", "")
+    assert not chosen(paired, "bob", bad, late)
+    assert [choosable(paired, name) for name in ("ada", "bob")] == [{bad}, set()]
+    assert points(paired) == {"ada": 10.0, "bob": 10.0, "eve": None}
+
+
+def chosen(course: ACourse, name: str, public_id: str, now: datetime) -> bool:
+    with course.sessions.begin() as session:
+        return choose(session, course.people[name], public_id, now) is not None
+
+
+def choosable(course: ACourse, name: str) -> set[str]:
+    number = course.people[name]
+    with course.sessions.begin() as session:
+        one = session.get_one(Assignment, course.assignment)
+        grade = own_grades(session, [one], number)[one.id]
+        history = history_of(session, one, number, Deadlines(None, None), grade, Asked(own=True))
+        return {each.public_id for each in history.attempts if each.choosable}
+
+
+def test_points_after_a_request_are_for_all_members(paired: ACourse) -> None:
+    handed_in(paired, "ada")
+    with paired.sessions.begin() as session:
+        submission = session.scalars(select(Submission)).one()
+        request_regrade(session, submission, session.get_one(Person, paired.people["bob"]), "Please.")
+
+    def grant(confirmed: str) -> None:
+        with paired.sessions.begin() as session:
+            grant_points(session, session.scalars(select(RegradeRequest)).one(), None, "", 7.0, confirmed)
+
+    with pytest.raises(UnconfirmedPoints) as lost:
+        grant("")
+    assert {loss.person_id for loss in lost.value.losses} == {paired.people["ada"], paired.people["bob"]}
+    grant(lost.value.digest)
+    assert points(paired) == {"ada": 7.0, "bob": 7.0, "eve": None}
 
 
 def test_a_size_does_not_become_smaller_than_a_team(paired: ACourse) -> None:
@@ -403,6 +518,20 @@ def test_an_erased_member_leaves_the_place_but_not_the_points(paired: ACourse) -
     handed_in(paired, "ada")
     erase_rows(paired.sessions, paired.people.pop("ada"), NOW)
     assert points(paired)["bob"] == 10.0
+
+
+def test_an_erased_member_leaves_the_line_to_the_others(paired: ACourse) -> None:
+    def lines() -> list[str]:
+        with paired.sessions.begin() as session:
+            return [one.name for one in board(session, paired.assignment, "", staff=True).rows]
+
+    handed_in(paired, "bob")
+    erase_rows(paired.sessions, paired.people["ada"], NOW)
+    assert lines() == ["bob"]
+    with paired.sessions.begin() as session:
+        assert board(session, paired.assignment, "", person=paired.people["bob"]).own is not None
+    erase_rows(paired.sessions, paired.people["bob"], NOW)
+    assert lines() == []
 
 
 def teams(course: ACourse) -> dict[str, set[str]]:

@@ -24,6 +24,7 @@ HERE = {
     "number": 1,
     "name": "none",
     "what": "corrections",
+    "hint": "edit",
 }
 
 

@@ -59,7 +59,7 @@ _BAD, _CAREFUL, _GOOD = "31", "33", "32"
 _COLOURS = {
     SILENT: _BAD, "out": _BAD, "draining": _CAREFUL, "drained": _CAREFUL, "stopping": _CAREFUL, "busy": _GOOD,
 }  # fmt: skip
-_SHORT = ("tilelab", "driver")
+_SHORT = ("tilelab", "messages", "driver")
 
 
 def fleet_text(records: Sequence[WorkerRecord], now: float, silent_seconds: float, style: Style) -> str:
