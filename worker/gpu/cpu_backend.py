@@ -51,7 +51,7 @@ _FAULTS = {
     Verdict.RUNTIME_ERROR: FaultKind.TRAP,
 }
 
-_ENTRY = re.compile(r"^\.visible \.entry (?P<name>[\w$]+)\((?:.*\n)*?}\n", re.MULTILINE)
+_ENTRY = re.compile(r"^\.visible \.entry (?P<name>[\w$]+)\((?:(?!\.visible ).*\n)*?}\n", re.MULTILINE)
 """A kernel in the compiler's PTX. Other kernels of a module are skipped, because parsing them takes long."""
 
 Words = NDArray[np.uint32]
