@@ -1,6 +1,5 @@
 // Tries: multiplies on the tensor cores in half precision.
-// Caught by: the CPU device does not know the instruction, so the GPU judges: wide integers and full mantissas do
-// not fit 11 bits.
+// Caught by: exact results. Wide integers and full mantissas do not fit 11 bits.
 
 #include <mma.h>
 

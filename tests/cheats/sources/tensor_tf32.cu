@@ -1,6 +1,5 @@
 // Tries: multiplies on the tensor cores in TF32, as libraries do when they are allowed to.
-// Caught by: the CPU device does not know the instruction, so the GPU judges: 13-bit integers and full mantissas do
-// not fit 11 bits.
+// Caught by: exact results. 13-bit integers and full mantissas do not fit 11 bits.
 
 #include <mma.h>
 

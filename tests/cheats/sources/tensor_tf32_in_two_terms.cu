@@ -1,7 +1,6 @@
 // Tries: multiplies on the tensor cores with each factor split into two terms of TF32, of which three products are
 // added up. The terms are cut, not rounded.
-// Caught by: the CPU device does not know the instruction, so the GPU judges: integers come out right, full
-// mantissas do not.
+// Caught by: exact results. Integers come out right, full mantissas do not.
 
 #include <mma.h>
 
