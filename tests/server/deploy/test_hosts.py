@@ -40,7 +40,7 @@ SLOW = """__global__ void MatrixMulKernel(float* M, float* N, float* P, int Widt
     int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= Width || column >= Width) return;
     float sum;
-    for (int again = 0; again < 25; again++) {
+    for (int again = 0; again < 40; again++) {
         sum = 0.0f;
         for (int k = 0; k < Width; k++)
             sum += ((volatile float*)M)[row * Width + k] * ((volatile float*)N)[k * Width + column];
@@ -204,7 +204,7 @@ def test_a_host_that_is_cut_off_and_a_stolen_address_cost_no_verdict(site: Site)
     site.until(site.both_work)
     other = site.id_of("one")
     site.admin("worker", "drain", "two", "--wait")
-    jobs = [site.submit() for _ in range(2)]
+    jobs = [site.submit() for _ in range(5)]  # one is left when the thief has started
     held = site.running("one", jobs)
     thief = site.workers["two"].begin(
         "thief",
@@ -214,13 +214,13 @@ def test_a_host_that_is_cut_off_and_a_stolen_address_cost_no_verdict(site: Site)
     tried = json.loads(thief.wait_for("{"))
     assert tried == {what: permitted for what, _, permitted in ATTEMPTS}
     site.done(*jobs)
-    assert [site.attempts(job) for job in jobs] == [[("one", AttemptOutcome.DONE)]] * 2
+    assert [site.attempts(job) for job in jobs] == [[("one", AttemptOutcome.DONE)]] * len(jobs)
     assert site.states()[other] in {"idle", "busy"}
     with site.sessions.begin() as session:
         refused = {(each.job, each.why) for each in recent_refusals(session, datetime.now(UTC))}
-    (stolen,) = set(jobs) - {held}
-    assert refused <= {(stolen, why.value) for why in (Distrust.SIGNATURE, Distrust.WORK)}
-    assert refused
+    (stolen,) = {job for job, _ in refused}
+    assert stolen in set(jobs) - {held}
+    assert {why for _, why in refused} <= {Distrust.SIGNATURE, Distrust.WORK}
 
     # the address is revoked while its owner holds a job
     site.admin("worker", "resume", "two", "--wait")
@@ -231,7 +231,12 @@ def test_a_host_that_is_cut_off_and_a_stolen_address_cost_no_verdict(site: Site)
     assert thief.ends() == 0
     assert thief.lines[-1] == "unknown"
     site.done(*jobs)
-    assert site.attempts(taken) == [("two", AttemptOutcome.LOST), ("one", AttemptOutcome.DONE)]
+    *before, last = site.attempts(taken)
+    assert last == ("one", AttemptOutcome.DONE)
+    with site.sessions.begin() as session:
+        refused = {(each.job, each.why) for each in recent_refusals(session, datetime.now(UTC))}
+        # A result that was ready a moment after the revocation is refused, and uses no attempt.
+        assert before == [("two", AttemptOutcome.LOST)] or (taken, Distrust.SIGNATURE.value) in refused
     assert out < 5
     print(f"out after {out:.1f} s")
     with site.sessions.begin() as session:
