@@ -24,7 +24,7 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "Who is stuck?": ((PROGRESS, r"seems? stuck"), r"no attempt for \d+ days"),
     "How fast are they, beside the ladder?": ((PROGRESS,), r"Median [\d,]+ GFLOPS.*rung 1"),
     "Do the workers keep up before the deadline?": ((), r"more attempts until the deadline"),
-    "Who copied?": ((PROGRESS, "Similar submissions"), r"copy@example\.edu.*original@example\.edu"),
+    "Who copied?": ((PROGRESS, "Similar submissions"), r"original@example\.edu.*copy@example\.edu"),
     "When do they work, against the deadline?": ((PROGRESS,), r"Submissions and checks by day.*, due"),
 }
 """The links to follow, and what the last page says then."""
