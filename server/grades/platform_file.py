@@ -187,7 +187,7 @@ def fill(
     chosen: columns by the assignments' IDs
     domain: of the emails that begin with a login; "" for none
     held: whether to fill in grades that are held back, too
-    missed_at: now, to fill in 0 for whoever submitted nothing before the assignment closed; None to leave these cells
+    missed_at: now, to fill in 0 if the assignment closed for a student without a submission; None to leave these cells
     """
     filling = _Filling(file, chosen, held, missed_at)
     lines = {line.member.person_id: line for line in book.lines}

@@ -72,7 +72,7 @@ def render_report(report: Report, source: str, around: ReportContext) -> str:
 def render_sections(report: Report, source: str, around: ReportContext) -> Markup:
     """The sections, the verdict first, for a page with its own first-level heading."""
     given = _given(report, source, around)
-    return Markup(environment().get_template("report_sections.html").render(given))  # noqa: S704 - a template of ours
+    return Markup(environment().get_template("report_sections.html").render(given))  # noqa: S704 - our own template
 
 
 def analysis_of(report: Report) -> Analysis:

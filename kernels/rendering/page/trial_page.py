@@ -61,7 +61,7 @@ def render_trial(report: Report, *, hides_lines: bool) -> Markup:
         "incorrect": None if _all_shown(values) else incorrect_view(report),
         "printed": report.printed.removesuffix("\n").split("\n")[:_PRINTED_LINES] if report.printed else [],
     }
-    return Markup(environment().get_template("trial.html").render(given))  # noqa: S704 - a template of ours
+    return Markup(environment().get_template("trial.html").render(given))  # noqa: S704 - our own template
 
 
 def _all_shown(values: RunValues) -> bool:
