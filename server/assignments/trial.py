@@ -18,7 +18,6 @@ from kernels.exercise.model import Operation, Role
 from kernels.exercise.trial import Trial, Typable, check_trial, input_kinds, typable, usual_sizes
 from kernels.verdict import Verdict
 from server.accounts.limits import Limit, count_in
-from server.accounts.models import Person
 from server.courses.models import Assignment
 from server.grading.changed_check import ChangedCheck, unpack_changed
 from server.grading.models import NO_SOURCE, Job, JobKind, JobState, Priority, Result, Source, Step
@@ -26,6 +25,7 @@ from server.grading.service import Work, delete_jobs, keep_source, queue_job
 from server.submissions.allowance import deadlines_of
 from server.submissions.models import Submission
 from server.submissions.refusals import Closed, NoAttemptsLeft, NotAccepted, NotOpen
+from server.submissions.service import wait_for_turn
 from server.submissions.source import SubmittedSource
 from worker.contract.messages import Ticket
 
@@ -99,8 +99,7 @@ def start_trial(
     check_trial(choices.exercise, trial, choices.tile)
     if (refused := refusal(session, assignment, person, now, staff=staff)) is not None:
         raise refused
-    # One after the other, as submissions: two requests at once leave one trial.
-    session.execute(select(Person.id).where(Person.id == person).with_for_update(key_share=True))
+    wait_for_turn(session, person)
     count_in(session, limit_of(assignment, staff=staff), f"person {person} {assignment.id}", now)
     tickets = delete_trials(session, _of(assignment.id, person))
     changed = ChangedCheck(assignment.exercise.definition, assignment.exercise.digest, evidence=False, trial=trial)

@@ -145,7 +145,7 @@ def _accept(sessions: Sessions, submitted: SubmissionInput, now: datetime, most:
     with sessions.begin() as session:
         # The turn comes before all reads: they must see the person's earlier requests committed. And before all writes,
         # because a person is erased in this order.
-        _wait_for_turn(session, submitted.person)
+        wait_for_turn(session, submitted.person)
         most.first(session)
         try:
             return _store(session, submitted, now, most)
@@ -236,8 +236,8 @@ def reader_role(session: Session, person: int, submission: Submission) -> Role |
     return role if is_staff(role) or (role is not None and is_for(session, submission, person)) else None
 
 
-def _wait_for_turn(session: Session, person: int) -> None:
-    """Run a person's requests one after the other, so that two can't take the last attempt.
+def wait_for_turn(session: Session, person: int) -> None:
+    """Run a person's requests one after the other, so that two can't take the last attempt or leave two trials.
 
     SQLite has only one writer at a time anyway.
     """
